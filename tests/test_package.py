@@ -175,6 +175,16 @@ def test_private_names_stay_in_their_module():
     assert wrong == []
 
 
+def test_no_two_classes_have_one_name():
+    """A name in a traceback, a type or a search leads to one class."""
+    homes: dict[str, list[str]] = {}
+    for path in files():
+        for node in parsed(path).body:
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    assert {name: places for name, places in homes.items() if len(places) > 1} == {}
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "benchmarks").glob("*.py")), ids=lambda path: path.name)
 def test_benchmarks_import_what_there_is(path):
     """They need peers and quiet machines, so nobody runs them here; what they import of ours must be there."""

@@ -20,7 +20,7 @@ from dalembert.algebra import scalar
 from dalembert.errors import ArgumentError
 from dalembert.model import WORLD, Mechanism
 from dalembert.model.checks import expect, expect_path, real_array, shown, write_text
-from dalembert.simulation.figure import new_figure
+from dalembert.simulation.plot import new_figure
 
 if TYPE_CHECKING:
     from dalembert.formulations.agreement import Agreement
@@ -66,7 +66,7 @@ def draw_energies(trajectory: Trajectory) -> Any:
 # ---------------------------------------------------------------------------------------------------------- eigenvalues
 
 
-ROUNDING = 1e-8
+EIGENVALUE_ROUNDING = 1e-8
 """Parts of eigenvalues that are smaller, measured by the largest of them, are rounding."""
 
 
@@ -81,7 +81,7 @@ def draw_poles(poles: Any, title: str = "") -> Any:
     figure = new_figure("a picture of eigenvalues", 6, 5)
     axis = figure.subplots()
     size = float(np.abs(values).max(initial=1e-12))
-    grows = values.real > ROUNDING * size
+    grows = values.real > EIGENVALUE_ROUNDING * size
     for chosen, colour, label in ((~grows, "tab:blue", "decays or stays"), (grows, "tab:red", "grows")):
         if chosen.any():
             axis.plot(values[chosen].real, values[chosen].imag, "x", color=colour, label=label)
@@ -118,7 +118,7 @@ def draw_locus(values: Sequence[float], poles: Callable[[float], Any] | Any, nam
         raise ArgumentError(f"eigenvalues have shape {found.shape}; expected ({len(parameter)}, n)")
     for k, (before, after) in enumerate(pairwise(found)):
         found[k + 1] = after[_nearest(before, after)]
-    rounding = ROUNDING * np.abs(found).max(axis=1, initial=0.0)
+    rounding = EIGENVALUE_ROUNDING * np.abs(found).max(axis=1, initial=0.0)
     figure = new_figure("a picture of eigenvalues over a parameter", 8, 5)
     axis = figure.subplots()
     for k in range(found.shape[1]):

@@ -18,7 +18,15 @@ from dalembert.algorithms.forward_dynamics import FORWARD_DYNAMICS
 from dalembert.algorithms.forward_dynamics.factor_and_solve import factor_and_solve
 from dalembert.algorithms.inertia_matrix import INERTIA_MATRIX
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
-from dalembert.algorithms.selection import CLOSE, MANY, MOST, Combination, Plan, contest, plans
+from dalembert.algorithms.selection import (
+    CLOSE_OPERATIONS,
+    CONTEST_VELOCITIES,
+    MANY_VELOCITIES,
+    Combination,
+    Plan,
+    contest,
+    plans,
+)
 from dalembert.costs.tables import generic_arm
 from dalembert.dynamics import QUANTITIES
 from dalembert.errors import TracingError, UnsupportedError
@@ -67,7 +75,7 @@ def small_trees() -> list[tuple[str, Mechanism]]:
 def named_counts(dyn: da.Dynamics, quantity: str) -> dict[str, int]:
     counts = {}
     for name in QUANTITIES[quantity].algorithms:
-        if dyn.mechanism.nv <= SLOW.get(name, MOST):
+        if dyn.mechanism.nv <= SLOW.get(name, CONTEST_VELOCITIES):
             try:
                 counts[name] = dyn.cost(quantity, algorithm=name).operations
             except UnsupportedError:
@@ -139,7 +147,7 @@ def test_what_is_said_is_what_is_used():
         assert f": {dyn.cost(quantity).operations} operations" in said[quantity]
         assert "as it is described" in said[quantity] or "regrouped masses" in said[quantity]
     assert dyn.cost("inverse_dynamics").operations == 24  # 33 with augmented links
-    assert "before passes" in da.Dynamics(generic_arm(MANY + 1)).algorithms()["inverse_dynamics"]
+    assert "before passes" in da.Dynamics(generic_arm(MANY_VELOCITIES + 1)).algorithms()["inverse_dynamics"]
 
 
 def test_results_do_not_depend_on_who_wins():
@@ -182,7 +190,7 @@ def test_the_winner_is_found_after_passes():
     one, two = Plan("one", "economical"), Plan("two", "economical")
     outcome, _ = run({one: 100, two: 104}, {two: 5})
     assert outcome.plan == two and outcome.operations == 99 and outcome.others == {"one": "100"}
-    far = 100 + CLOSE + 1
+    far = 100 + CLOSE_OPERATIONS + 1
     outcome, _ = run({one: 100, two: far}, {two: 70})
     assert outcome.plan == one and outcome.others == {"two": f"{far} before passes"}
 
@@ -198,7 +206,7 @@ def test_the_hopeless_are_not_tried_again():
 def test_what_is_known_beforehand_is_not_written():
     """Of two algorithms that use two others each, the last combination is the sum; written only if that comes close."""
     names = [Combination("solve", forces, inertia) for forces in ("one", "two") for inertia in ("three", "four")]
-    for more, last in ((CLOSE - 5, True), (CLOSE, False)):
+    for more, last in ((CLOSE_OPERATIONS - 5, True), (CLOSE_OPERATIONS, False)):
         operations = dict(zip(names, (100, 103, 100 + more, 103 + more)))
         written = []
 
@@ -211,9 +219,9 @@ def test_what_is_known_beforehand_is_not_written():
 
 
 def test_fewer_candidates_are_written_for_many_velocities():
-    rivals = {"one": MANY, "two": MOST}
-    assert plans(rivals, MOST + 1) == [Plan("one", "economical")]
-    assert plans(rivals, MANY + 1) == []
+    rivals = {"one": MANY_VELOCITIES, "two": CONTEST_VELOCITIES}
+    assert plans(rivals, CONTEST_VELOCITIES + 1) == [Plan("one", "economical")]
+    assert plans(rivals, MANY_VELOCITIES + 1) == []
 
 
 def balls(branches: int, levels: int, length: object, trunk: bool = False) -> Mechanism:
@@ -242,7 +250,7 @@ LENGTH = sympy.Symbol("L", positive=True)
 def test_many_velocities_and_symbols_lose_little_against_algorithms_by_name(branching):
     """Programs in other frames are not written there: a few operations in a hundred, 1.3 at most on these."""
     dyn = da.Dynamics(balls(*branching))
-    assert dyn.mechanism.nv > MOST
+    assert dyn.mechanism.nv > CONTEST_VELOCITIES
     for quantity, names in (("forward_dynamics", FORWARD_DYNAMICS), ("inverse_dynamics", CANDIDATES)):
         shortest = min(dyn.cost(quantity, algorithm=name).operations for name in names)
         assert dyn.cost(quantity).operations <= 1.03 * shortest, quantity

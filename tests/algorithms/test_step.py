@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dalembert.algebra import arrays
-from dalembert.algorithms.tally import Count, vector
+from dalembert.algorithms.tally import OperationCounter, vector
 from dalembert.kinematics.step import Matrix, PlaneTurn
 
 
@@ -37,7 +37,7 @@ def test_tensors_turn_like_products(k, angle, seed):
 
 @pytest.mark.parametrize(("name", "operations"), [("similar", 8 + 7 + 1), ("similar_tensor", 12 + 11)])
 def test_what_it_costs(name, operations):
-    count = Count()
+    count = OperationCounter()
     c, s, *rest = vector(11, count)
     getattr(PlaneTurn(2, c, s), name)(arrays.asarray(rest).reshape(3, 3))
     assert count.operations == operations

@@ -14,7 +14,7 @@ from dalembert.algorithms.economy.frames import is_numeric
 from dalembert.algorithms.inertia_matrix.generalized_links import generalized_links
 from dalembert.algorithms.inertia_matrix.two_sided import twists_reach, two_sided
 from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_links
-from dalembert.algorithms.tally import Count, Tally, in_numbers, positions, vector
+from dalembert.algorithms.tally import OperationCounter, Tally, in_numbers, positions, vector
 from dalembert.costs.tables import TWISTS, count_algorithm, generic_arm
 from dalembert.formats.catalogue import example_robot_data
 from dalembert.formats.urdf import read_urdf
@@ -22,7 +22,7 @@ from random_mechanisms import random_mechanism
 
 
 def test_operations_that_a_program_would_not_contain_are_free():
-    count = Count()
+    count = OperationCounter()
     x, zero, one = Tally(2.5, count), Tally(0, count), Tally(1, count)
     results = [x + 0, 0 + x, x - zero, zero + x, x * 1, -1 * x, x * one, zero * x, 0 * x, -x, x.sin(), x.cos()]
     assert count.operations == 0
@@ -33,7 +33,7 @@ def test_operations_that_a_program_would_not_contain_are_free():
 
 
 def test_products_cost_what_their_definitions_say():
-    count = Count()
+    count = OperationCounter()
     u, w = vector(3, count), vector(3, count, 5)
     cross(u, w)
     assert count.operations == 9
@@ -52,7 +52,7 @@ def test_counts_follow_those_of_traced_programs(twist):
 
 def test_values_are_those_of_plain_numbers():
     mechanism = random_mechanism(4, 5)
-    count, tree = Count(), mechanism.tree
+    count, tree = OperationCounter(), mechanism.tree
     state = positions(tree, count), vector(tree.nv, count, 3), vector(tree.nv, count, 9)
     plain = (np.array([x.value for x in part]) for part in state)
     found = np.array([float(getattr(x, "value", x)) for x in augmented_links(tree, *state)])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import dalembert as da
 from dalembert.constraints.classical import four_bar
 from dalembert.constraints.known_rank import solve_of_rank
-from dalembert.simulation.moving import stabilised
+from dalembert.simulation.stabiliser import stabilised
 from dalembert.simulation.stepping import recurrence
 from dalembert.tracing.cost import cost
 

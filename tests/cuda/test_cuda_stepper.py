@@ -9,7 +9,7 @@ import dalembert as da
 from dalembert.algebra import scalar
 from dalembert.cuda.recurrence import stepper_source
 from dalembert.errors import ArgumentError
-from dalembert.simulation.moving import stabilised
+from dalembert.simulation.stabiliser import stabilised
 from dalembert.simulation.stepping import recurrence
 
 needs_nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")

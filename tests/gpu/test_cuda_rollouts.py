@@ -8,7 +8,7 @@ from dalembert.algebra import scalar
 from dalembert.constraints.classical import four_bar
 from dalembert.errors import ArgumentError
 from dalembert.simulation import STEPPERS, rollout
-from dalembert.simulation.moving import stabilised
+from dalembert.simulation.stabiliser import stabilised
 from dalembert.simulation.stepping import recurrence
 from dalembert.tracing.evaluate import evaluate
 from random_mechanisms import random_mechanism

@@ -34,7 +34,7 @@ def test_dry_friction_at_rest_ends_with_an_error_that_names_it(method):
 def test_a_force_element_that_jumps_is_named():
     """Not the control, which there is none of."""
     rub = Force("rub", "joint-friction", "rail", value=2.0)
-    with pytest.raises(SimulationError, match=r"friction 'rub' jumps where .* give it a smoothing"):
+    with pytest.raises(SimulationError, match=r"friction 'rub' is discontinuous where .* give it a smoothing"):
         simulate(bead().replace(forces=[rub]), None, [1.0], 10.0, elements="all", hold=None)
 
 

@@ -454,7 +454,7 @@ def test_a_period_without_a_controller_is_refused():
     arm = load("demo_arm")
     with pytest.raises(ArgumentError, match=r"hold = 0\.01 s is the period of a controller; there is no control"):
         simulate(arm, None, None, 1.0, hold=0.01)
-    with pytest.raises(ArgumentError, match="hold = 2 says how long a control is held; there is none"):
+    with pytest.raises(ArgumentError, match="hold = 2 is the zero-order hold of a control; there is none"):
         rollout(arm, None, None, 4, hold=2)
 
 

@@ -117,8 +117,8 @@ def test_stabilised_loops_stay_closed_for_ten_seconds(linkage):
 def test_positions_and_velocities_go_back_each_for_themselves(linkage):
     """By the multipliers of Gear, Gupta and Leimkuhler dphi/dt = -w phi whatever the velocities; by those of the
     accelerations d(G v)/dt = -w G v whatever the positions. Checked on the flow itself, off the constraints."""
-    from dalembert.simulation.kernel_equations import KernelEquations
-    from dalembert.simulation.moving import stabilised
+    from dalembert.simulation.equations import KernelEquations
+    from dalembert.simulation.stabiliser import stabilised
 
     system, q, v = linkage
     w = 7.0

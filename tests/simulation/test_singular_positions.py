@@ -17,8 +17,8 @@ from dalembert.dynamics import Dynamics
 from dalembert.errors import SimulationWarning
 from dalembert.model import Constraint
 from dalembert.simulation import Event, SimulationError, rollout, simulate, singularity
-from dalembert.simulation.moving import stabilised
 from dalembert.simulation.singularity import RankWatch
+from dalembert.simulation.stabiliser import stabilised
 
 PARALLEL = np.array([1.0, -1, 1, -1, 1])
 UPRIGHT = PARALLEL * np.pi / 2
@@ -61,7 +61,7 @@ def test_only_motions_of_fixed_steps_are_advised_to_take_an_adaptive_method(adap
     watch = RankWatch(stabilised(Dynamics(parallel_four_bars(2), reference=UPRIGHT)))
     watch.times = [0.5]
     with pytest.warns(SimulationWarning, match="passes a singular position") as told:
-        watch.tell(0.0, adaptive)
+        watch.warn(0.0, adaptive)
     assert ("methods go straight on" in str(told[0].message)) == (not adaptive)
 
 
@@ -236,7 +236,7 @@ def test_a_reset_in_a_crossing_goes_on_along_the_new_velocity(options, level, fa
     reset = Event(lambda t, q, v: q[0] - level, reset=lambda t, q, v: (q, factor * v), direction=-1)
     with pytest.warns(SimulationWarning, match="It goes straight on"):
         motion = simulate(system, UPRIGHT, -PARALLEL, 1.0, events=reset, **options)
-    (found,), (after,) = motion.events, motion.jumps
+    (found,), (after,) = motion.events, motion.discontinuities
     assert np.abs(after.v - factor * found.v).max() < 1e-7
     assert np.abs(motion.q - motion.q[:, :1] * PARALLEL).max() < 1e-8
     x, speed = motion.q[-1, 0], np.sqrt(after.v[0] ** 2 + 7 * 9.81 / 3 * (np.sin(level) - np.sin(motion.q[-1, 0])))

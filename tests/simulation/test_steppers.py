@@ -16,9 +16,9 @@ from dalembert.kinematics import manifold, position_rate
 from dalembert.model import Body, Inertia, Joint, Mechanism
 from dalembert.model.operations import with_gravity
 from dalembert.simulation import STEPPERS, Event, SimulationError, rollout, simulate
-from dalembert.simulation.kernel_equations import KernelEquations
+from dalembert.simulation.equations import KernelEquations
 from dalembert.simulation.stabiliser import Stabiliser
-from dalembert.simulation.steppers.increments import exp_derivative, exp_derivative_inverse
+from dalembert.simulation.steppers.variational import exp_derivative, exp_derivative_inverse
 from random_mechanisms import random_mechanism
 
 KINDS = ("revolute", "prismatic", "helical", "spherical", "universal")

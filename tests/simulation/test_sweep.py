@@ -17,7 +17,7 @@ from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, MissingExtraError, SimulationWarning
 from dalembert.formats import load
 from dalembert.simulation import RolloutTask, SweepError, grid, rollout, samples, sweep
-from dalembert.simulation.fingerprint import fingerprint
+from dalembert.simulation.sweep import fingerprint
 
 calls = []
 
@@ -234,7 +234,7 @@ def test_tasks_are_told_apart_by_what_they_refer_to(monkeypatch):
 def test_tasks_are_recognised_in_another_process():
     """Inner functions have places in memory, and sets of texts an order of their own, which must not count."""
     code = (
-        "from dalembert.simulation.fingerprint import fingerprint\n"
+        "from dalembert.simulation.sweep import fingerprint\n"
         "def task(points, scale=2.0):\n"
         "    inner = lambda x: [y for y in map(lambda z: z * scale, x) if y not in {'a', 'b', 'c', 'd'}]\n"
         "    return {'value': inner(points['x'])}\n"

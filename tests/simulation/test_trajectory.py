@@ -169,7 +169,7 @@ def test_jumps_between_chosen_times_are_known(tmp_path, options, hold):
         return simulate(block, [0.0], [1.0], samples, control=lambda t, q, v: [3.0], hold=hold, events=back, **options)
 
     own, chosen = motion(2.0), motion(np.linspace(0, 2, 21))
-    assert len(own.jumps) == len(own.events) == len(chosen.jumps) > 2
+    assert len(own.discontinuities) == len(own.events) == len(chosen.discontinuities) > 2
     assert len(chosen) == 21
     chosen.to_npz(tmp_path / "jumps.npz")
     read = load_trajectory(tmp_path / "jumps.npz", block)
@@ -177,7 +177,7 @@ def test_jumps_between_chosen_times_are_known(tmp_path, options, hold):
     for found in (chosen, read):
         assert max(np.abs(x - y).max() for x, y in zip(found(times)[1:], own(times)[1:])) < 1e-8
         assert np.abs(found.work[-1] - own.work[-1]) < 1e-8
-    assert [x.t for x in chosen[5:].jumps] == [x.t for x in chosen.jumps if x.t >= chosen.t[5]]
+    assert [x.t for x in chosen[5:].discontinuities] == [x.t for x in chosen.discontinuities if x.t >= chosen.t[5]]
 
 
 @pytest.mark.parametrize("options", [{}, {"method": "rk4", "step": 1e-2}], ids=["adaptive", "fixed"])
@@ -187,7 +187,7 @@ def test_a_motion_that_ends_with_jumps_ends_after_them(options, samples):
     kick = Event(lambda t, q, v: (t - 0.5) + 1e-17, reset=lambda t, q, v: (q, v + 1.0))  # it passes zero at the end
     motion = simulate(pendulum(), [0.3], None, samples, events=[kick, kick], **options)
     state, before = motion(0.5), simulate(pendulum(), [0.3], None, samples, **options)(0.5)
-    assert len(motion.jumps) == 2
+    assert len(motion.discontinuities) == 2
     assert np.array_equal(state.v, motion.v[-1])
     assert abs(state.q - before.q) < 1e-12 and abs(state.v - before.v - 2) < 1e-9
 

@@ -262,7 +262,7 @@ def slerp(a: Vector, b: Vector, fraction: Scalar) -> Array:
     return quaternion_star(a, quaternion_exp([fraction * x for x in turn.tolist()]))
 
 
-SMALL = 1e-4
+SERIES_LIMIT = 1e-4
 """Squared half-chord or angle below which a series replaces a quotient that tends to 0/0."""
 
 
@@ -274,8 +274,8 @@ def _near_zero(
         return near() if is_zero(squared) else away()
     value = constant(squared)
     if value is not None:
-        return near() if abs(value) < SMALL else away()
-    return tuple(select(squared < SMALL, n, a) for n, a in zip(near(), away()))
+        return near() if abs(value) < SERIES_LIMIT else away()
+    return tuple(select(squared < SERIES_LIMIT, n, a) for n, a in zip(near(), away()))
 
 
 def _is_negative(x: Scalar) -> Any:

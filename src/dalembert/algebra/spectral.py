@@ -24,7 +24,7 @@ SYMMETRIC = 1e-9
 RESOLVED = 64 * sys.float_info.epsilon
 """Relative distance of two computed eigenvalues below which rounding may have made the difference."""
 
-STEP = 1e-8
+IMAGINARY_STEP = 1e-8
 """Largest imaginary part, relative to the distance of eigenvalues: its square is lost in rounding."""
 
 
@@ -94,10 +94,11 @@ def _continued(eigenvalues: Array, axes: Array, step: Array) -> SpectralDecompos
                 f"the principal values {eigenvalues.tolist()} are not distinct: their axes, free to turn in a plane, "
                 "have no derivative there; scalar_invariants are smooth everywhere"
             )
-        if not np.max(np.abs(step)) <= STEP * apart:
+        if not np.max(np.abs(step)) <= IMAGINARY_STEP * apart:
             raise ArgumentError(
-                f"imaginary parts of up to {np.max(np.abs(step)):.3g} are no complex step: they may be {STEP:g} of the "
-                f"distance {apart:.3g} of the principal values; take 1e-30, nothing is subtracted"
+                f"imaginary parts of up to {np.max(np.abs(step)):.3g} are no complex step: they may be "
+                f"{IMAGINARY_STEP:g} of the distance {apart:.3g} of the principal values; take 1e-30, nothing is "
+                "subtracted"
             )
     turn = np.divide(change, gaps, out=np.zeros((3, 3)), where=~np.eye(3, dtype=bool) & (gaps != 0))
     return SpectralDecomposition(eigenvalues + 1j * np.diag(change), axes + 1j * (axes @ turn))

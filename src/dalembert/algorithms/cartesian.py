@@ -90,7 +90,7 @@ class Along(TypedDict, total=False):
     armature: Array | None
 
 
-class _Motion(NamedTuple):
+class _TaskMotion(NamedTuple):
     """The Jacobian with its rates, D, the inverse J# and Lambda at one state."""
 
     rates: JacobianRates
@@ -101,14 +101,14 @@ class _Motion(NamedTuple):
 
 def _motion(
     mechanism: Mechanism, q: Array, v: Array, a: Array, frame: str, along: Along, D: Array | None = None
-) -> _Motion:
+) -> _TaskMotion:
     for name in along:
         expect_choice(name, Along.__annotations__, "a Cartesian quantity has no argument")
     place = {name: along[name] for name in ("coordinates", "point") if name in along}  # type: ignore[literal-required]
     rates = analytic_jacobian_rates(mechanism, q, v, a, frame, **place)
     tree = along.get("tree", mechanism.tree)
     D = with_armature(two_sided(tree, q) if D is None else D, along.get("armature"))
-    return _Motion(rates, D, *consistent_inverse(mechanism, rates.J, D, tree, along.get("damping", 0)))
+    return _TaskMotion(rates, D, *consistent_inverse(mechanism, rates.J, D, tree, along.get("damping", 0)))
 
 
 def cartesian_dynamics(mechanism: Mechanism, q: Any, v: Any, frame: str, **along: Unpack[Along]) -> CartesianDynamics:

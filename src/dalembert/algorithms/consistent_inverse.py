@@ -8,7 +8,7 @@ force on the frame produces. For a square Jacobian J# is J^-1 and Lambda = J^-T 
 *Singular arms.* Where the rows of J depend on each other no inverse exists; numbers raise ``SingularityError``. An
 optional ``damping`` mu replaces Lambda by (J D^-1 J^T + mu^2 1)^-1, which exists always: forces stay below 1/mu^2 times
 the acceleration asked for, and what is asked for is missed by mu^2 f. Of traced and symbolic arms only the zeros of J
-are checked: they tell of frames that have too few joints to move them, at any position.
+are checked: they reveal frames that have too few joints to move them, at any position.
 
 J D^-1 J^T is never formed: with D = L^T Delta L the rows of J L^-1 are made orthogonal (Gram-Schmidt, without square
 roots), so that the condition number of J enters once, not squared.

@@ -3,7 +3,7 @@
 :func:`select_algorithm` decides from the mechanism alone, by running algorithms on numbers that count
 (:mod:`dalembert.algorithms.tally`). :func:`contest` decides by written programs.
 
-No estimate tells this for small mechanisms: whether a term is shared, vanishes or can be factored out is seen only in
+No estimate decides this for small mechanisms: whether a term is shared, vanishes or can be factored out is seen only in
 the finished program. Writing a program down is quick beside improving and compiling it, so every candidate that is not
 hopeless is written, and those that come close to the shortest are improved and counted again.
 """
@@ -19,7 +19,7 @@ from dalembert.algorithms.economy.cheapest import cheapest_name
 from dalembert.algorithms.economy.frames import is_numeric
 from dalembert.algorithms.forward_dynamics.articulated_body import articulated_body
 from dalembert.algorithms.forward_dynamics.factor_and_solve import factor_and_solve
-from dalembert.algorithms.tally import Count, in_numbers, positions, vector
+from dalembert.algorithms.tally import OperationCounter, in_numbers, positions, vector
 from dalembert.errors import UnsupportedError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect
@@ -46,7 +46,7 @@ class Choice(NamedTuple):
 def select_algorithm(mechanism: Mechanism) -> dict[str, Choice]:
     """The algorithm behind each quantity of a mechanism, by the number of operations, with the reason.
 
-    Told from the mechanism alone, before anything is compiled. Up to 48 velocities
+    Decided from the mechanism alone, before anything is compiled. Up to 48 velocities
     :class:`~dalembert.dynamics.Dynamics` writes candidates down and takes the shortest program, which may be another
     one; its method ``algorithms`` says what it took.
 
@@ -101,7 +101,7 @@ def select_forward_dynamics(tree: Tree) -> tuple[str, str]:
 
 @lru_cache(maxsize=32)
 def _counted(tree: Tree) -> tuple[float, float]:
-    counts = [Count(), Count()]
+    counts = [OperationCounter(), OperationCounter()]
     for count, algorithm in zip(counts, (factor_and_solve, articulated_body)):
         algorithm(in_numbers(tree), positions(tree, count), vector(tree.nv, count, 100), vector(tree.nv, count, 200))
     return counts[0].operations, counts[1].operations
@@ -117,14 +117,14 @@ def _pairs(tree: Tree) -> int:
 
 # -------------------------------------------------------------------------------------------------- by written programs
 
-MOST = 16
+CONTEST_VELOCITIES = 16
 """Velocities of a mechanism beyond which writing all candidates down takes longer than one would want to wait; there
 the promising ones are written, in economical frames only."""
 
-MANY = 48
+MANY_VELOCITIES = 48
 """Velocities beyond which none is: the choice is made beforehand, by :func:`select_algorithm`."""
 
-CLOSE = 40
+CLOSE_OPERATIONS = 40
 """Candidates with at most so many operations more than the shortest are improved: passes save up to that many more of
 one than of another, most where rotation matrices come from quaternions. Improving takes no longer than writing."""
 
@@ -193,7 +193,7 @@ class Outcome(NamedTuple):
     @property
     def reason(self) -> str:
         """One sentence."""
-        others = ", ".join(f"{name} {told}" for name, told in self.others.items())
+        others = ", ".join(f"{name} {cost}" for name, cost in self.others.items())
         beside = f"; no candidate has fewer ({others})" if others else ""
         return f"{self.operations} operations on the mechanism {FORMS[self.plan.form].words}{beside}"
 
@@ -205,7 +205,7 @@ def plans(rivals: Mapping[str, int], nv: int) -> list[Plan]:
         rivals: algorithm -> most velocities for which it is worth writing down.
         nv: number of velocities.
     """
-    forms = FORMS if nv <= MOST else ["economical"]
+    forms = FORMS if nv <= CONTEST_VELOCITIES else ["economical"]
     return [Plan(name, form) for form in forms for name, most in rivals.items() if nv <= most]
 
 
@@ -230,13 +230,13 @@ def contest(
     fewest: dict[str, tuple[int, str]] = {}
     for plan, before in counts.items():
         if plan in improved:
-            told = operations[plan], str(operations[plan])
+            cost = operations[plan], str(operations[plan])
         elif _is_close(before, counts):
             continue  # the same program as another one
         else:
-            told = before, f"{before} before passes"
-        fewest[plan.family] = min(told, fewest.get(plan.family, told))
-    others = {name: told for name, (_, told) in fewest.items() if name != best.family}
+            cost = before, f"{before} before passes"
+        fewest[plan.family] = min(cost, fewest.get(plan.family, cost))
+    others = {name: cost for name, (_, cost) in fewest.items() if name != best.family}
     return Outcome(best, improved[best], operations[best], others)
 
 
@@ -276,7 +276,7 @@ def _written(
 def _is_close(operations: int, counts: Mapping[Plan, int]) -> bool:
     """Whether passes may make this the shortest."""
     fewest = min(counts.values())
-    return operations <= fewest + max(CLOSE, fewest // SHARE)
+    return operations <= fewest + max(CLOSE_OPERATIONS, fewest // SHARE)
 
 
 def _expected(plan: Plan, counts: Mapping[Plan, int]) -> int | None:
@@ -302,6 +302,6 @@ def _is_hopeless(plan: Plan, counts: Mapping[Plan, int]) -> bool:
             if (one.algorithm == plan.algorithm and other.form == one.form)
             or (one.form == plan.form and other.algorithm == one.algorithm)
         ]
-        if rivals and many > HOPELESS * min(rivals) + CLOSE:
+        if rivals and many > HOPELESS * min(rivals) + CLOSE_OPERATIONS:
             return True
     return False

@@ -33,7 +33,7 @@ from dalembert.algorithms.inertia_matrix.generalized_links import cross_moments
 from dalembert.algorithms.inertia_matrix.two_sided import twists_reach
 from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_moments
 from dalembert.algorithms.loads import Loads
-from dalembert.algorithms.tally import Count, in_numbers, positions, vector
+from dalembert.algorithms.tally import OperationCounter, in_numbers, positions, vector
 from dalembert.kinematics.joint_axes import Axis, moved_outward, own_axes
 from dalembert.kinematics.step import Step, steps
 from dalembert.model.tree import Tree, gather, gather_matrix
@@ -57,7 +57,7 @@ class Sensitivity:
 
 
 @dataclass(eq=False)
-class _Motion:
+class _LinkMotions:
     """Outward quantities of every link; *joint* means in the axes of its moved joint frame."""
 
     w: list[Array]
@@ -128,9 +128,9 @@ def sensitivity(
     return Sensitivity(gather(tree, tau), *(gather_matrix(tree, blocks) for blocks in (D, V, P)))
 
 
-def _outward(tree: Tree, step: list[Step], v: Array, a: Array) -> _Motion:
+def _outward(tree: Tree, step: list[Step], v: Array, a: Array) -> _LinkMotions:
     """Forward recursion (5.3.45a-e), with the rates of the joint vectors."""
-    m = _Motion([], [], [], [], [], [], [], [], [], [], [])
+    m = _LinkMotions([], [], [], [], [], [], [], [], [], [], [])
     wd: list[Array] = []
     at_rest = arrays.zeros(3)
     for i, link in enumerate(tree.links):
@@ -156,7 +156,7 @@ def _outward(tree: Tree, step: list[Step], v: Array, a: Array) -> _Motion:
 
 
 def _wrenches(
-    tree: Tree, step: list[Step], m: _Motion, mass: list[Scalar], u: list[Array], K: list[Array], loads: Loads
+    tree: Tree, step: list[Step], m: _LinkMotions, mass: list[Scalar], u: list[Array], K: list[Array], loads: Loads
 ) -> tuple[list[Array], list[Array]]:
     """Backward recursion (5.3.46): force and moment at each joint, in the axes of its moved joint frame."""
     count = len(tree.links)
@@ -182,7 +182,7 @@ def _wrenches(
 
 
 def _generalized(
-    tree: Tree, step: list[Step], m: _Motion, mass: list[Scalar], u: list[Array], K: list[Array]
+    tree: Tree, step: list[Step], m: _LinkMotions, mass: list[Scalar], u: list[Array], K: list[Array]
 ) -> tuple[list[Array], list[Array], list[Array], list[Array], list[Array]]:
     """Algorithm 7.2: U, E, Ud and the parts N, c of 2 L of each link with all beyond it (7.3.14), in joint frames."""
     count = len(tree.links)
@@ -236,14 +236,14 @@ def axes_reach(tree: Tree) -> tuple[bool, ...]:
 
 
 def _operations(tree: Tree, reached: tuple[bool, ...]) -> int:
-    count = Count()
+    count = OperationCounter()
     v, a = vector(tree.nv, count, 100), vector(tree.nv, count, 200)
     sensitivity(in_numbers(tree), positions(tree, count), v, a, reached=reached)
     return count.operations
 
 
 def _axes_outward(
-    tree: Tree, step: list[Step], m: _Motion, axes: list[list[Axis]], reached: tuple[bool, ...]
+    tree: Tree, step: list[Step], m: _LinkMotions, axes: list[list[Axis]], reached: tuple[bool, ...]
 ) -> list[dict[int, list[Axis]]]:
     """For every link near the base the axes of all joints inside it, at its origin: wrenches need not go further."""
     found: list[dict[int, list[Axis]]] = []

@@ -1,4 +1,4 @@
-"""A scalar that counts: run any algorithm on it, and it tells how many multiplications and additions were worth doing.
+"""A scalar that counts: run any algorithm on it, and it counts how many multiplications and additions were worth doing.
 
 It carries a number, so that products with 0, 1 and -1 and sums with 0, which a traced program does not contain, are not
 counted. Equal terms are counted as often as they are computed, and so is what nobody uses; to compare two ways of doing
@@ -18,7 +18,7 @@ from dalembert.algebra.arrays import Array
 from dalembert.model.tree import Link, Moments, Tree
 
 
-class Count:
+class OperationCounter:
     """Operations so far."""
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class Tally:
 
     __slots__ = ("count", "value")
 
-    def __init__(self, value: float, count: Count):
+    def __init__(self, value: float, count: OperationCounter):
         self.value, self.count = float(value), count
 
     @property
@@ -87,7 +87,7 @@ def _reciprocal(x: float) -> float:
     return 1 / x if x else 0.377
 
 
-def vector(size: int, count: Count, start: int = 0) -> Array:
+def vector(size: int, count: OperationCounter, start: int = 0) -> Array:
     """Numbers in general position, none of them 0, 1 or -1.
 
     Args:
@@ -98,7 +98,7 @@ def vector(size: int, count: Count, start: int = 0) -> Array:
     return arrays.asarray([Tally(0.3 + 0.137 * math.sin(7 * (start + k) + 1), count) for k in range(size)])
 
 
-def positions(tree: Tree, count: Count) -> Array:
+def positions(tree: Tree, count: OperationCounter) -> Array:
     """Positions in general position, quaternions of length one.
 
     Args:

@@ -34,7 +34,7 @@ REFERENCES = {
 KERNEL = "compiled kernel"
 
 
-class Comparison(NamedTuple):
+class RouteComparison(NamedTuple):
     """How one route compares: the worst relative difference, or None and why there is none."""
 
     quantity: str
@@ -45,7 +45,7 @@ class Comparison(NamedTuple):
 
 def compare(
     dynamics: Dynamics, peer: PinocchioPeer | None, seed: int = 0, states: int = 5, quantities: Sequence[str] = ()
-) -> list[Comparison]:
+) -> list[RouteComparison]:
     """Compiled kernels and Pinocchio at random states.
 
     Args:
@@ -79,7 +79,7 @@ def _compared(
     name: str,
     route: Callable[..., Any],
     states: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]],
-) -> Comparison:
+) -> RouteComparison:
     import numpy as np
 
     from dalembert.algorithms.inertia_matrix.walker_orin import walker_orin
@@ -91,12 +91,12 @@ def _compared(
             with np.errstate(all="ignore"):
                 value = np.asarray(route(*((q,) if quantity == "mass_matrix" else (q, v, a))), dtype=float)
         except UnsupportedError as error:
-            return Comparison(quantity, name, None, str(error))
+            return RouteComparison(quantity, name, None, str(error))
         M = walker_orin(tree, q)
         if terms.armature is not None:
             M = M + np.diag(terms.armature)
         if not np.isfinite(value).all() and _is_singular(M):
-            return Comparison(quantity, name, None, "the inertia matrix is singular, so there is no answer")
+            return RouteComparison(quantity, name, None, "the inertia matrix is singular, so there is no answer")
         if quantity == "inverse_dynamics":
             expected = newton_euler(tree, q, v, a) + terms.of(v, a)
             difference = relative(value - expected, expected)
@@ -107,9 +107,9 @@ def _compared(
             needed = newton_euler(tree, q, v, value) + terms.of(v, value)
             difference = relative(needed - a, np.abs(M) @ np.abs(value) + np.abs(bias))
         if difference != difference:
-            return Comparison(quantity, name, difference)
+            return RouteComparison(quantity, name, difference)
         worst = max(worst, difference)
-    return Comparison(quantity, name, worst)
+    return RouteComparison(quantity, name, worst)
 
 
 def _is_singular(M: np.ndarray) -> bool:

@@ -47,7 +47,7 @@ SUMMARY = "time the compiled quantities, beside Pinocchio"
 MOST_MEMORY = 4 * 10**9
 """Bytes of arrays that are not exceeded."""
 
-TOLERANCE = 1e-9
+KEPT_DIFFERENCE = 1e-9
 """Largest relative difference at which a time is kept."""
 
 
@@ -82,7 +82,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
         _check_memory(dynamics, quantity, frame, options.batch)
         terminal.progress(f"checking {quantity} ...")
         difference = check(dynamics, quantity, frame, peer)
-        if difference <= TOLERANCE:
+        if difference <= KEPT_DIFFERENCE:
             terminal.progress(f"timing {quantity} ...")
             q, v, a = mechanism.random_state(np.random.default_rng(0), (options.batch,))
             states = {"q": q, "v": v, "a": a, "tau": a, "xdd": np.ones((options.batch, 6))}

@@ -78,7 +78,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
                 raise
             missing[name] = str(error)
     families = [name for name in FAMILIES if name in ours]
-    counted: dict[str, list[Count]] = {}
+    counted: dict[str, list[AlgorithmCost]] = {}
     if options.algorithms:
         for name in families:
             terminal.progress(f"counting the algorithms of {name} ...")
@@ -137,7 +137,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     return 0
 
 
-def _draw(path: str, name: str, ours: dict[str, Cost], counted: dict[str, list[Count]]) -> None:
+def _draw(path: str, name: str, ours: dict[str, Cost], counted: dict[str, list[AlgorithmCost]]) -> None:
     from dalembert.pictures import draw_counts
 
     bars: dict[str, Cost] = {}
@@ -210,7 +210,7 @@ TOO_LONG = 20_000
 """Sum over bodies of the third power of their depth, from which on (5.2.2), O(n^4), is not traced unless asked for."""
 
 
-class Count(NamedTuple):
+class AlgorithmCost(NamedTuple):
     """The operations of one algorithm, or why there are none."""
 
     algorithm: str
@@ -218,7 +218,7 @@ class Count(NamedTuple):
     reason: str = ""
 
 
-def count_algorithms(dynamics: Dynamics, quantity: str, everything: bool = False) -> Iterator[Count]:
+def count_algorithms(dynamics: Dynamics, quantity: str, everything: bool = False) -> Iterator[AlgorithmCost]:
     """Operations of every algorithm on the mechanism as it is described, after the same passes as all kernels.
 
     Args:
@@ -231,12 +231,12 @@ def count_algorithms(dynamics: Dynamics, quantity: str, everything: bool = False
     work = sum(len(chain) ** 3 for chain in dynamics.mechanism.tree.ancestors)
     for name in QUANTITIES[quantity].algorithms:
         if name == "uicker-kahn" and work > TOO_LONG and not everything:
-            yield Count(name, None, "O(n^4), left out; --all counts it")
+            yield AlgorithmCost(name, None, "O(n^4), left out; --all counts it")
             continue
         try:
-            yield Count(name, dynamics.cost(quantity, algorithm=name))
+            yield AlgorithmCost(name, dynamics.cost(quantity, algorithm=name))
         except UnsupportedError as error:
-            yield Count(name, None, str(error))
+            yield AlgorithmCost(name, None, str(error))
 
 
 def is_plain_arm(mechanism: Mechanism) -> bool:

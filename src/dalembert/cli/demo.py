@@ -51,7 +51,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     import numpy as np
 
     from dalembert.cli.agreement import find_peer
-    from dalembert.cli.bench import MAIN, TOLERANCE, say_timings, time_peer, time_quantity
+    from dalembert.cli.bench import KEPT_DIFFERENCE, MAIN, say_timings, time_peer, time_quantity
     from dalembert.cli.cost import count_algorithms
     from dalembert.cli.options import source_of
     from dalembert.cli.verify import verified
@@ -81,7 +81,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     terminal.title("3. Is it true? Independent routes to the same numbers, and laws of mechanics, at four states")
     peer, remark = find_peer(arm, source_of(ROBOT), None)
     terminal.progress("deriving and comparing ...")
-    compared, _ = verified(arm, dynamics, peer, 4, TOLERANCE)
+    compared, _ = verified(arm, dynamics, peer, 4, KEPT_DIFFERENCE)
     wrong = [row for row in compared if not row.ok]
     groups: dict[str, list[tuple[str, float]]] = {}
     for row in compared:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 SUMMARY = "linearise around a state: eigenvalues, A and B"
 
-SMALL = 8
+PRINTED_SIZE = 8
 """Matrices up to this size are printed without being asked for."""
 
 
@@ -117,7 +117,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
         return 0
     terminal.title("eigenvalues:")
     terminal.table(("1/s", "", "time constant (s)", "period (s)", "damping"), mode_rows(model.poles, lost), left=2)
-    if options.matrices or len(model.A) <= SMALL:
+    if options.matrices or len(model.A) <= PRINTED_SIZE:
         for name, matrix, titles in (("A", model.A, model.states), ("B", model.B, model.inputs)):
             terminal.title(f"{name}:")
             columns = [tidy(column.tolist()) for column in matrix.T]

@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.constraints.closure import check_gradients
 from dalembert.constraints.pivots import find_pivots
-from dalembert.constraints.rank import TOLERANCE, Decomposition
+from dalembert.constraints.rank import RANK_TOLERANCE, Decomposition
 from dalembert.constraints.rows import Row
 from dalembert.constraints.vicinity import ranks_nearby
 from dalembert.errors import ArgumentError, SingularityError
@@ -19,7 +19,7 @@ from dalembert.model.checks import expect_real, real_array
 if TYPE_CHECKING:
     from dalembert.constraints.constrained import Constrained
 
-SMALL = 1e-6
+NAMED_SHARE = 1e-6
 """Shares of a dependence or of a motion below this are not named."""
 
 
@@ -86,7 +86,7 @@ class Analysis:
     def is_consistent(self) -> bool:
         """False if redundant rows contradict each other in velocities or in accelerations.
 
-        Open positions are told by ``residual``. What rows demand at other times is not looked at.
+        ``residual`` shows open positions. What rows demand at other times is not looked at.
         """
         return not any(d.level for d in self.dependences)
 
@@ -121,7 +121,7 @@ def analyse(
     t: float = 0.0,
     *,
     v: Any = None,
-    tolerance: float = TOLERANCE,
+    tolerance: float = RANK_TOLERANCE,
     neighbours: int = 4,
 ) -> Analysis:
     """Degrees of freedom, redundancy, contradictions and singularity at a position.
@@ -159,14 +159,14 @@ def analyse(
         null = null @ np.linalg.inv(null[list(pivots.independent)])  # one independent velocity each, if possible
     for motion in null.T:
         motion = motion / np.abs(motion).max()
-        freedoms.append(tuple((name, float(x)) for name, x in zip(names, motion) if abs(x) > SMALL))
+        freedoms.append(tuple((name, float(x)) for name, x in zip(names, motion) if abs(x) > NAMED_SHARE))
     residual = {
         name: float(np.abs(phi[system.constraints.slice(name)]).max(initial=0.0)) for name in system.constraints.info
     }
     usual_rank = max([rank, *ranks_nearby(system, q, t, tolerance, neighbours)])
     sides = {"velocities": rate}
     moving = Decomposition.of(G, tolerance=tolerance).solve(rate) if v is None else np.asarray(v, dtype=float)
-    if np.allclose(G @ moving, rate, rtol=0, atol=TOLERANCE * (1 + np.abs(rate).max(initial=0.0))) and (
+    if np.allclose(G @ moving, rate, rtol=0, atol=RANK_TOLERANCE * (1 + np.abs(rate).max(initial=0.0))) and (
         v is not None or rank == usual_rank
     ):
         sides["accelerations"] = system.evaluate("constraints", q, moving, t)[3]
@@ -217,11 +217,11 @@ def _dependences(
     base = Decomposition.of(G[list(kept)])
     for k in redundant:
         factors = base.solve_transposed(G[k])
-        others = tuple((rows[i], float(x)) for i, x in zip(kept, factors) if abs(x) > SMALL)
+        others = tuple((rows[i], float(x)) for i, x in zip(kept, factors) if abs(x) > NAMED_SHARE)
         missed = {}
         for level, side in sides.items():
             miss = float(abs(side[k] - factors @ side[list(kept)]))
-            if miss > TOLERANCE * (1 + np.abs(side).max()):
+            if miss > RANK_TOLERANCE * (1 + np.abs(side).max()):
                 missed[level] = miss
         level = next(iter(missed), "")
         found.append(Dependence(rows[k], others, missed.get(level, 0.0), level))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.constraints.loops import HALF_TURNS
-from dalembert.constraints.rank import LOST, Decomposition, Known
+from dalembert.constraints.rank import UNDECIDED_DIRECTION, Decomposition, Known
 from dalembert.constraints.state import State
 from dalembert.errors import ArgumentError, ModelWarning, SingularityError
 from dalembert.kinematics.manifold import moved
@@ -27,7 +27,7 @@ from dalembert.text.layout import counted
 if TYPE_CHECKING:
     from dalembert.constraints.constrained import Constrained
 
-STEP = 1.0
+LONGEST_STEP = 1.0
 """Longest step of any coordinate, in its unit: farther away the linearization means nothing."""
 
 DAMPINGS = (0.0, *(10.0**k for k in range(-4, 13, 2)))
@@ -36,10 +36,10 @@ DAMPINGS = (0.0, *(10.0**k for k in range(-4, 13, 2)))
 RESTARTS = 12
 """How many other starts are tried where there is no way down from the given one."""
 
-NEAR = 0.1
+SAME_ASSEMBLY = 0.1
 """Assemblies closer than this, in units of their coordinates, may be one."""
 
-FAR = 0.02
+MOBILITY_TRIAL = 0.02
 """How far joints are moved to see whether they can, in units of their coordinates."""
 
 
@@ -49,7 +49,7 @@ def newton(
     q: np.ndarray,
     tolerance: float,
     iterations: int,
-    longest: Callable[[np.ndarray], Any] = lambda phi: STEP,
+    longest: Callable[[np.ndarray], Any] = lambda phi: LONGEST_STEP,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Positions from which no way leads down any more, and what is left of the residuals there.
 
@@ -274,7 +274,7 @@ def assembly_modes(
             continue
         mark = _mark(mechanism, found, unit)
         apart = [float(np.abs(mark - other).max(initial=0.0)) for other in marks]
-        if all(x > 1e-5 and not (x < NEAR and _same(system, found, mode, t)) for x, mode in zip(apart, modes)):
+        if all(x > 1e-5 and not (x < SAME_ASSEMBLY and _same(system, found, mode, t)) for x, mode in zip(apart, modes)):
             modes.append(found)
             marks.append(mark)
     return _isolated(system, modes, t, keep, free)
@@ -304,7 +304,7 @@ def _isolated(
 ) -> list[np.ndarray]:
     """The assemblies whose other joints cannot move; an error if there is none, a warning for those left out.
 
-    Where rows lose rank they seem to be able to, and a step tells whether they can.
+    Where rows lose rank they seem to be able to, and a step decides whether they can.
     """
     mechanism, unit = system.mechanism, system.scaling.velocities
     found: list[np.ndarray] = []
@@ -338,13 +338,16 @@ def _isolated(
 
 def _leads_on(system: Constrained, q: np.ndarray, t: float, keep: Sequence[str], step: np.ndarray) -> bool:
     """Whether there are assemblies a little along a way, and not just this one again."""
-    for way in (FAR, -FAR):
+    for way in (MOBILITY_TRIAL, -MOBILITY_TRIAL):
         try:
             there = assemble(system, moved(system.mechanism.tree, q, way * step), t, keep, restarts=0)
         except SingularityError:
             continue
         unit = system.scaling.velocities
-        if np.abs(_mark(system.mechanism, there, unit) - _mark(system.mechanism, q, unit)).max(initial=0.0) > FAR / 10:
+        if (
+            np.abs(_mark(system.mechanism, there, unit) - _mark(system.mechanism, q, unit)).max(initial=0.0)
+            > MOBILITY_TRIAL / 10
+        ):
             return True
     return False
 
@@ -379,7 +382,7 @@ def restored(system: Constrained, t: float, q: np.ndarray) -> np.ndarray:
         q: positions, with unit quaternions.
     """
     scaling, on_positions = system.scaling, system.constraints.holonomic
-    known, lost = Known(system.positional.rank), LOST * system.usual_size
+    known, lost = Known(system.positional.rank), UNDECIDED_DIRECTION * system.usual_size
     before = np.inf
     for _ in range(ITERATIONS):
         phi, G = system.evaluate("positions", q, t)

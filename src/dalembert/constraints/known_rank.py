@@ -2,7 +2,7 @@
 
 Rows of constraints that repeat each other do so where the constraints are satisfied. Beside that, where integrators
 look within a step, they are independent, though barely, and contradict each other. Neither the size of a pivot nor any
-regularisation tells this from rows that matter; the rank does, which is the same all along a motion. So r steps of
+regularisation separates this from rows that matter; the rank does, which is the same all along a motion. So r steps of
 elimination with complete pivoting, of all rows left always the largest, give S = C D C^T with r columns, and
 
     x = W^-1 C (C^T W^-1 C)^-1 D^-1 (C^T W^-1 C)^-1 C^T W^-1 b ,     W = diag(w)
@@ -52,7 +52,7 @@ def solve_of_rank(
 
 
 def _parts(S: list[list[Scalar]]) -> list[list[int]]:
-    """Rows that are linked by entries which are not zero always; what numbers are elsewhere, they do not tell."""
+    """Rows that are linked by entries which are not zero always; of numbers elsewhere they say nothing."""
     if all(scalar.is_number(x) for row in S for x in row):
         return [list(range(len(S)))]
     parts: list[list[int]] = []

@@ -19,7 +19,7 @@ import numpy as np
 
 from dalembert.constraints.arguments import velocities_named
 from dalembert.constraints.closure import assemble
-from dalembert.constraints.rank import ROUNDING, TOLERANCE, Decomposition
+from dalembert.constraints.rank import RANK_TOLERANCE, ZERO_SINGULAR_VALUE, Decomposition
 from dalembert.constraints.scaling import column_scale
 from dalembert.constraints.vicinity import TIMES
 from dalembert.errors import ArgumentError, SingularityError
@@ -27,7 +27,7 @@ from dalembert.errors import ArgumentError, SingularityError
 if TYPE_CHECKING:
     from dalembert.constraints.constrained import Constrained
 
-SAFE = 0.1
+PIVOT_SHARE = 0.1
 """A pivot must be at least this fraction of the largest candidate, in the worst sample."""
 
 
@@ -87,7 +87,7 @@ class Pivots:
 
 
 def find_pivots(
-    samples: np.ndarray, pattern: np.ndarray, keep: Collection[int] = (), tolerance: float = TOLERANCE
+    samples: np.ndarray, pattern: np.ndarray, keep: Collection[int] = (), tolerance: float = RANK_TOLERANCE
 ) -> Pivots:
     """The pivots of a matrix known by samples.
 
@@ -101,7 +101,7 @@ def find_pivots(
     count, m, n = work.shape
     rows, columns = set(range(m)), set(range(n)) - set(keep)
     units = column_scale(np.abs(work).max(axis=0, initial=0.0))
-    zero = max(tolerance * np.abs(work * units).max(initial=0.0), ROUNDING)
+    zero = max(tolerance * np.abs(work * units).max(initial=0.0), ZERO_SINGULAR_VALUE)
     order: list[tuple[int, int]] = []
     while rows and columns:
         live_rows, live_columns = sorted(rows), sorted(columns)
@@ -112,7 +112,7 @@ def find_pivots(
         fill_rows = full[np.ix_(live_rows, live_columns)].sum(axis=1) - 1
         fill_columns = full[np.ix_(live_rows, live_columns)].sum(axis=0) - 1
         cost = np.outer(fill_rows, fill_columns).astype(float)
-        cost[size < SAFE * largest] = np.inf
+        cost[size < PIVOT_SHARE * largest] = np.inf
         best = np.lexsort((-size.ravel(), cost.ravel()))[0]
         i, j = np.unravel_index(best, size.shape)
         row, column = live_rows[i], live_columns[j]
@@ -233,7 +233,7 @@ def _refuse_contradiction(system: Constrained, pivots: Pivots, q: np.ndarray) ->
         return
     kept = list(pivots.rows)
     for t in TIMES:
-        with suppress(SingularityError):  # out of reach, or because of a contradiction: the rates tell which
+        with suppress(SingularityError):  # infeasible, or contradictory: the rates decide which
             q = assemble(system, q, t, restarts=0)
         _, G, rate, _ = system.evaluate("constraints", q, np.zeros(system.mechanism.nv), t)
         base = Decomposition.of(G[kept]) if kept else None

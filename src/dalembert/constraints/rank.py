@@ -16,12 +16,12 @@ import numpy as np
 
 from dalembert.constraints.scaling import column_scale
 
-TOLERANCE = 1e-9
+RANK_TOLERANCE = 1e-9
 """Singular values below this part of the largest are zero. Rounding leaves 1e-15 of redundant rows of an assembled
 mechanism; long chains, and lengths that differ by powers of ten, cost some digits more. Rows that matter are rarely
 below 1e-6."""
 
-ROUNDING = 1e-13
+ZERO_SINGULAR_VALUE = 1e-13
 """Singular values below this are zero whatever the largest: all rows may be what rounding has left of zero."""
 
 GAP = (1e-11, 1e-4)
@@ -31,9 +31,9 @@ positions are found to the square root of rounding only, and what is left of dep
 SEEMS = 100.0, 1e-2
 """Redundant rows of states that violate the constraints by e seem independent by about e, and by the square root of it
 where assembly modes meet. So beyond a known rank singular values count only above this many times that root; always
-above the second number, for states a thousandth off the constraints are no states of the mechanism any more."""
+above the second number, for states that violate constraints by a thousandth are no longer states of the mechanism."""
 
-NEAR, LOST = 1e-2, 4e-4
+NEAR_SINGULAR, UNDECIDED_DIRECTION = 1e-2, 4e-4
 """Where the least singular value falls below the first part of its usual size, a singular configuration is near. Along
 directions below the second nothing is demanded and nothing corrected. Where branches of a motion cross, constraints
 look like x y = 0: rounding, a residual e of 1e-16, leaves y' = e x'/x^2, at 4e-4 less than 1e-9 of x'; and what is not
@@ -75,14 +75,18 @@ class Decomposition:
 
     @classmethod
     def of(
-        cls, G: np.ndarray, known: Known | None = None, tolerance: float = TOLERANCE, columns: np.ndarray | None = None
+        cls,
+        G: np.ndarray,
+        known: Known | None = None,
+        tolerance: float = RANK_TOLERANCE,
+        columns: np.ndarray | None = None,
     ) -> Decomposition:
         """Decompose rows.
 
         Args:
             G: the rows, (..., m, n), finite.
             known: what is known of their rank.
-            tolerance: in the place of :data:`TOLERANCE`.
+            tolerance: in the place of :data:`RANK_TOLERANCE`.
             columns: what is one of every velocity; by default large columns are made comparable.
         """
         columns = column_scale(G) if columns is None else columns
@@ -95,7 +99,7 @@ class Decomposition:
                 times, most = SEEMS
                 beyond = np.clip(times * np.sqrt(known.violation), tolerance, max(most, tolerance))
             limit[..., known.rank :] = np.asarray(beyond)[..., None]
-        return cls(U, size, Vt, columns, (size > limit * largest) & (size > ROUNDING))
+        return cls(U, size, Vt, columns, (size > limit * largest) & (size > ZERO_SINGULAR_VALUE))
 
     @cached_property
     def rank(self) -> Any:

@@ -147,7 +147,7 @@ def loop_length(mechanism: Mechanism, item: Constraint) -> Scalar:
 def column_scale(G: np.ndarray) -> np.ndarray:
     """For every velocity one over its largest coefficient, if that is more than one, (..., nv).
 
-    The angle of an orbit moves a satellite by millions of metres per radian. Told in metres, it is a velocity like the
+    The angle of an orbit moves a satellite by millions of metres per radian. In metres, it is a velocity like the
     others, and rows of lengths and angles can be compared. Small columns stay small: they may be rounding.
 
     Args:

@@ -23,10 +23,10 @@ import numpy as np
 
 from dalembert.constraints.arguments import velocities_named
 from dalembert.constraints.closure import check_gradients, start_of
-from dalembert.constraints.rank import LOST, NEAR, TOLERANCE, Decomposition, Known
+from dalembert.constraints.rank import NEAR_SINGULAR, RANK_TOLERANCE, UNDECIDED_DIRECTION, Decomposition, Known
 from dalembert.constraints.scaling import column_scale
 from dalembert.constraints.state import States
-from dalembert.constraints.violation import DRIFT, refuse_far, relative_violation, violation
+from dalembert.constraints.violation import DRIFT_LIMIT, refuse_far, relative_violation, violation
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model.checks import expect_choice, expect_names, expect_real
 from dalembert.model.names import by_joint
@@ -41,7 +41,7 @@ METHODS = ("multipliers", "projection", "udwadia-kalaba")
 COMPARABLE = 100.0
 """Velocities whose energies are of units that differ by no more are mixed at will: that costs the square of it."""
 
-SAFE = 1e-5
+INDEPENDENT_SHARE = 1e-5
 """Otherwise heavy ones are independent, if their share is at least this fraction of the largest: that costs as many
 digits, and a heavy one that depends on light ones the square of it times the ratio of inertia.
 """
@@ -84,7 +84,7 @@ def solve(
     f: Any,
     gamma: Any,
     method: str = "projection",
-    tolerance: float = TOLERANCE,
+    tolerance: float = RANK_TOLERANCE,
     known: Known | None = None,
     damping: float = 0.0,
 ) -> Solution:
@@ -174,7 +174,7 @@ def _light_by_heavy(B: np.ndarray, a: np.ndarray, weight: np.ndarray) -> tuple[n
     for _ in range(int(waiting.sum(axis=-1).max(initial=0))):
         size = np.abs(B) * waiting[:, None, :]
         largest = size.max(axis=(-2, -1), initial=0.0)
-        merit = np.where(size >= SAFE * largest[:, None, None], size, 0.0) * weight[:, :, None]
+        merit = np.where(size >= INDEPENDENT_SHARE * largest[:, None, None], size, 0.0) * weight[:, :, None]
         some = np.flatnonzero(largest)
         row, column = np.divmod(merit[some].reshape(len(some), -1).argmax(axis=-1), freedoms)
         unit = B[some, :, column] / B[some, row, column][:, None]
@@ -238,8 +238,8 @@ def _solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 # --------------------------------------------------------------------------------- nearest velocities and accelerations
 
-BESIDE = 100.0
-"""Rows that repeat each other differ off the constraints by no more than this times the distance."""
+REPEATED_ROW_SLACK = 100.0
+"""Rows that repeat each other differ, where constraints are violated, by no more than this times the violation."""
 
 
 def restored_velocity(system: Constrained, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -261,9 +261,9 @@ def restored_velocity(system: Constrained, t: float, q: np.ndarray, v: np.ndarra
     missing, G = (rate - G @ v) / system.scaling.rows, system.scaling.dimensionless(G)
     if not np.isfinite(G).all():  # of a motion that is about to end
         return np.full(len(v), np.nan)
-    known, lost = Known(rank), LOST * system.usual_size
+    known, lost = Known(rank), UNDECIDED_DIRECTION * system.usual_size
     rows = Decomposition.of(G, known, lost, np.ones(len(v)))
-    if rows.relative[:rank].min(initial=1.0) > NEAR * system.usual_size:
+    if rows.relative[:rank].min(initial=1.0) > NEAR_SINGULAR * system.usual_size:
         return np.asarray(v + unit * rows.solve(missing))
     inertia = _regular(system.evaluate("mass_matrix", q)) * unit * unit[:, None]
     return np.asarray(v + unit * solve(inertia, G, np.zeros(len(v)), missing, tolerance=lost, known=known).a)
@@ -297,7 +297,7 @@ def project_velocity(
     def nearest(q: np.ndarray, v: np.ndarray, t: float) -> np.ndarray:
         _, G, rate, _ = system.evaluate("constraints", start_of(system, q), v, t)
         check_gradients(system, G, t)
-        if wrong := violation(system, q, None, t, ("q", "v"), DRIFT):
+        if wrong := violation(system, q, None, t, ("q", "v"), DRIFT_LIMIT):
             raise ArgumentError(f"project_velocity: {wrong}")
         return _nearest(system, q, v, t, (G, rate), keep, tolerance, "velocities")
 
@@ -370,12 +370,12 @@ def _nearest(
     scale = np.abs(right).max(initial=0.0) + np.abs(G).max(initial=0.0) * max(np.abs(x).max(initial=0.0), floor)
     # Off the constraints rows that repeat each other differ, and no x satisfies them all.
     away = float(relative_violation(system, q, t))
-    excused = BESIDE * away * scale if away < DRIFT else 0.0
+    excused = REPEATED_ROW_SLACK * away * scale if away < DRIFT_LIMIT else 0.0
     if solution.violation > tolerance * max(scale, 1e-300) + excused:
         left = np.abs(G[:, free] @ solution.a - missing)
         lines = [f"  {row}: {y:.3g}" for row, y in zip(system.rows, left) if y > 0.1 * left.max()]
         held = f" with {', '.join(map(repr, keep))} held" if keep else ""
-        closed = "" if away < tolerance else f"\nq is off the constraints by {away:.3g} itself: assemble(q) comes first"
+        closed = "" if away < tolerance else f"\nq itself violates constraints by {away:.3g}: assemble(q) comes first"
         raise SingularityError(
             f"{mechanism.name!r} has no {what} that satisfy its constraints{held} at t = {t:g} s; left are\n"
             + "\n".join(lines)

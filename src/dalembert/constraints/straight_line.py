@@ -3,7 +3,7 @@
     M a = f + G^T lam ,     G a = gamma
 
 Both need rows of G that are independent. Where they are not - a singular position - pivots vanish and the results are
-infinite or NaN, or what rounding makes of that (no threshold tells: beside such a position the pivots are as small and
+infinite or NaN, or what rounding makes of that (no threshold helps: beside such a position the pivots are as small and
 the accelerations often right to the last digits); for multipliers a regularisation bounds them, at the price of
 accelerations that violate the constraints by ``regularisation * lam``. Where rows are redundant everywhere, though each
 time others, multipliers can do with all of them and their rank; see :mod:`dalembert.constraints.known_rank`.
@@ -135,7 +135,7 @@ def by_projection(M: Array, G: Array, f: Array, gamma: Array, pivots: Pivots, mu
 VIOLATED = 1e-6
 """A row that was left out is violated if it misses its right side by this fraction of the terms it consists of."""
 
-NEGLIGIBLE = 1e-3
+LOCKED_RESIDUE = 1e-3
 """Terms below this, m/s^2 or rad/s^2, may be what rounding left of a mechanism that its constraints lock."""
 
 CONTRADICTED = 1e-3
@@ -152,7 +152,7 @@ def satisfied(G: Array, a: Array, gamma: Array, in_time: bool = False) -> Scalar
         gamma: right sides, m.
         in_time: whether to judge by :data:`CONTRADICTED` instead of :data:`VIOLATED`.
     """
-    share, least = (CONTRADICTED, 1) if in_time else (VIOLATED, NEGLIGIBLE)
+    share, least = (CONTRADICTED, 1) if in_time else (VIOLATED, LOCKED_RESIDUE)
     doubt: Scalar = 0
     for row, right in zip(G, gamma):
         miss, size = -right, abs(right) + least

@@ -183,11 +183,11 @@ def _refuse_other_arguments(name: str, function: Callable[..., Any], wanted: tup
     except TypeError:
         raise ModelError(f"{name!r}: the function must take the arguments ({', '.join(wanted)})") from None
     except ValueError:
-        return  # built in: it does not tell
+        return  # built in: its signature is unknown
 
 
 def _from_formula(formula: Formula, name: str, table: dict[str, Any]) -> np.ndarray:
-    """SymPy expressions on traced scalars; symbols are told by their names, whatever their assumptions."""
+    """SymPy expressions on traced scalars; symbols are recognised by their names, whatever their assumptions."""
     from dalembert.tracing.sympy import from_sympy
 
     symbols = formula.symbols
@@ -230,19 +230,19 @@ def _refuse_nonlinear(
     program = program_of(graph, {"first": first, "second": second}, "second")
     rng = np.random.default_rng(0)
     worst, bends, rounding = np.zeros(second.shape), np.zeros(second.shape), 1e-12
-    told = np.zeros(second.shape, dtype=bool)
+    defined = np.zeros(second.shape, dtype=bool)
     for spread in SPREADS:
-        if told.all() and spread > 1:
+        if defined.all() and spread > 1:
             break
         inputs = {port.name: spread * rng.normal(size=port.shape) for port in program.inputs}
         found = evaluate(program, inputs)
-        told |= np.isfinite(found["second"])
+        defined |= np.isfinite(found["second"])
         back = evaluate(program, inputs | ({"v": -inputs["v"]} if "v" in inputs else {}))
         worst = np.maximum(worst, np.abs(np.nan_to_num(found["second"])))
         rounding = max(rounding, 1e-12 * float(np.abs(np.nan_to_num(found["first"])).max()))
         change = np.abs(np.nan_to_num(found["first"] - back["first"]))
         bends = np.maximum(bends, change[:, :, None] * np.eye(len(v)))
-    worst[~told] = np.inf  # defined nowhere that was tried, and not zero by its form
+    worst[~defined] = np.inf  # defined nowhere that was tried, and not zero by its form
     if worst.max(initial=0) < rounding:
         worst = bends
     if worst.max(initial=0) < rounding:

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.constraints.closure import RESTARTS, assemble, check_gradients
-from dalembert.constraints.rank import GAP, TOLERANCE, Decomposition, extreme_sizes
+from dalembert.constraints.rank import GAP, RANK_TOLERANCE, Decomposition, extreme_sizes
 from dalembert.errors import SingularityError
 from dalembert.kinematics.manifold import moved
 
 if TYPE_CHECKING:
     from dalembert.constraints.constrained import Constrained
 
-NEAR = 6.0
+NEIGHBOUR_RATIO = 6.0
 """Positions with a joint kept this many times farther away than it was moved are no neighbours."""
 
-FARTHEST = 1.6
+FARTHEST_NEIGHBOUR = 1.6
 """How far from a position its neighbours are sought at most, in units of the coordinates."""
 
 TIMES = (0.0, 0.37, 1.0, 3.1)
@@ -31,7 +31,7 @@ Sample = tuple[np.ndarray, float]
 
 
 def decomposed(
-    system: Constrained, q: np.ndarray, t: float, tolerance: float = TOLERANCE, positional: bool = False
+    system: Constrained, q: np.ndarray, t: float, tolerance: float = RANK_TOLERANCE, positional: bool = False
 ) -> Decomposition:
     """The rows at a position, without units.
 
@@ -49,7 +49,7 @@ def decomposed(
 
 
 def neighbours(
-    system: Constrained, q: np.ndarray, t: float, tolerance: float = TOLERANCE, count: int = 4
+    system: Constrained, q: np.ndarray, t: float, tolerance: float = RANK_TOLERANCE, count: int = 4
 ) -> list[tuple[np.ndarray, int]]:
     """Assembled positions close to a position and the rank at each, as many as are found.
 
@@ -74,7 +74,7 @@ def neighbours(
     doubtful: list[tuple[np.ndarray, int]] = []
     for k in range(8 * count):
         if k and k % count == 0 and not clear:
-            far = min(2 * far, FARTHEST)
+            far = min(2 * far, FARTHEST_NEIGHBOUR)
         step = rng.normal(size=system.mechanism.nv)
         held: list[str] = []
         if k % 2:
@@ -83,7 +83,7 @@ def neighbours(
         start = moved(system.mechanism.tree, q, far * step * system.scaling.velocities)
         try:
             found = assemble(system, start, t, held, restarts=0)
-            if held and _apart(system, found, q) > NEAR * far:
+            if held and _apart(system, found, q) > NEIGHBOUR_RATIO * far:
                 continue  # loops close elsewhere with that joint held
             rows = decomposed(system, found, t, tolerance)
             (clear if rows.is_clear else doubtful).append((found, int(rows.rank)))
@@ -109,14 +109,14 @@ def _allowed(system: Constrained, q: np.ndarray, t: float) -> np.ndarray:
     """
     G = system.scaling.dimensionless(system.evaluate("positions", q, t)[1])
     rows = Decomposition.of(G, tolerance=GAP[1])
-    within = np.abs(G).max(axis=0, initial=0.0) > TOLERANCE * np.abs(G).max(initial=0.0)
+    within = np.abs(G).max(axis=0, initial=0.0) > RANK_TOLERANCE * np.abs(G).max(initial=0.0)
     across = np.eye(G.shape[1]) - rows.row_basis.T @ rows.row_basis
     allowed = np.where(within, rows.columns, 0.0)[:, None] * across
     return np.asarray(allowed / (np.abs(allowed).max(initial=0.0) or 1.0))
 
 
 def ranks_nearby(
-    system: Constrained, q: np.ndarray, t: float, tolerance: float = TOLERANCE, count: int = 4
+    system: Constrained, q: np.ndarray, t: float, tolerance: float = RANK_TOLERANCE, count: int = 4
 ) -> list[int]:
     """Ranks at the :func:`neighbours` of a position, whose arguments these are."""
     return [there for _, there in neighbours(system, q, t, tolerance, count)]

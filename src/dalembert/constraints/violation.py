@@ -17,11 +17,11 @@ INCONSISTENT = 1e-6
 """States that violate constraints by more, in units of their rows, are refused; velocities by this times the largest
 speed."""
 
-DRIFT = 1e-3
+DRIFT_LIMIT = 1e-3
 """The same where results are off by no more than states are: motions drift that far, positions that nobody has
 assembled are farther away."""
 
-DIGITS = 4
+UNKNOWN_DIGITS = 4
 """Of so many last digits of states nobody knows better."""
 
 
@@ -76,7 +76,7 @@ def violation(
 
 
 def refuse_far(system: Constrained, q: np.ndarray, v: np.ndarray, t: Any, what: str) -> None:
-    """An error for states farther from the constraints than motions drift; what is not a number tells nothing.
+    """An error for states farther from the constraints than motions drift; what is not a number is left out.
 
     Args:
         system: the constrained mechanism.
@@ -90,7 +90,7 @@ def refuse_far(system: Constrained, q: np.ndarray, v: np.ndarray, t: Any, what: 
     sums = (np.sum(q, axis=-1), np.sum(v, axis=-1), t, np.sum(G, axis=(-2, -1)))
     known = np.logical_and.reduce([np.broadcast_to(np.isfinite(x), batch) for x in sums])
     q, v = (np.broadcast_to(x, (*batch, np.shape(x)[-1]))[known] for x in (q, v))
-    if wrong := violation(system, q, v, np.broadcast_to(t, batch)[known] if batch else t, ("q", "v"), DRIFT):
+    if wrong := violation(system, q, v, np.broadcast_to(t, batch)[known] if batch else t, ("q", "v"), DRIFT_LIMIT):
         raise ArgumentError(f"{what}: {wrong}")
 
 
@@ -112,7 +112,7 @@ def relative_violation(system: Constrained, q: np.ndarray, t: Any) -> np.ndarray
 def contradiction(system: Constrained, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> str:
     """Whether redundant rows came to contradict each other along a motion, and when; empty if not.
 
-    They may depend on time, or be independent far from where rows were chosen. States may be off the constraints: only
+    They may depend on time, or be independent far from where rows were chosen. States may violate the constraints: only
     what no displacement and no change of velocity can mend counts.
 
     Args:
@@ -163,7 +163,7 @@ def _rounding(system: Constrained, G: np.ndarray, q: np.ndarray, v: np.ndarray) 
     """What some last digits of positions and velocities change in each row and its rate: of single precision, if states
     are given in it. Both (m,); a position has the digits of a radian or a metre at least.
     """
-    digits = DIGITS * float(np.finfo(np.float32 if single((q, v)) else np.float64).eps)
+    digits = UNKNOWN_DIGITS * float(np.finfo(np.float32 if single((q, v)) else np.float64).eps)
     far = np.ones((*np.shape(q)[:-1], system.mechanism.nv))
     for link in system.mechanism.tree.links:
         if link.kind != "spherical":

@@ -21,7 +21,7 @@ from dalembert.model.checks import expect_real
 from dalembert.model.names import as_names
 from dalembert.simulation.state import as_parameters, as_position, as_velocity
 
-ROUNDING = 1e-14
+STEADY_ROUNDING = 1e-14
 """What is left of inertia times velocities squared where these cancel in a steady motion, relative."""
 
 
@@ -88,7 +88,7 @@ def equilibrium(
     problem = _Tree(dynamics, speed, values) if dynamics.is_tree else _Loops(dynamics, speed)
     q, forces, residual, scale = _newton(problem, model, q, moving, motors)
     cancels = float(np.abs(problem.inertia(q)).max() * np.square(speed).max())  # as of a body that spins about an axis
-    if not residual <= tolerance * scale + ROUNDING * cancels:
+    if not residual <= tolerance * scale + STEADY_ROUNDING * cancels:
         raise SingularityError(
             f"{model.name!r}: no equilibrium found from this guess; a force of {residual:.3g} is left, the largest"
             f" of all being {scale:.3g}. Give another guess, keep fewer joints, or actuate more"

@@ -185,8 +185,8 @@ def _kernel(
     if dynamics.parameter_names:
         ports.append(Port("parameters", (len(dynamics.parameter_names),)))
 
-    told = (dynamics.key("inverse_dynamics"), name, dict(options))
-    key = hashlib.sha256(fingerprint(told).encode()).hexdigest()
+    content = (dynamics.key("inverse_dynamics"), name, dict(options))
+    key = hashlib.sha256(fingerprint(content).encode()).hexdigest()
     output = Port("tau", (m.nv,))
     doc = name.replace("_", " ")
     return traced_kernel(name, ports, [output], lambda given: law(dynamics, given), key, dynamics.dtype, doc)

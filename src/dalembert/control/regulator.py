@@ -57,9 +57,9 @@ def lqr(model: LinearModel, Q: Any, R: Any, *, period: float | None = None) -> R
     A, B = (model.A, model.B) if period is None else model.discrete(period)
     stuck = [complex(s) for s in model.uncontrollable() if s.real >= 0]
     if stuck:
-        told = ", ".join(_counted([_shown(s) for s in stuck]))
+        modes = ", ".join(_counted([_shown(s) for s in stuck]))
         raise SingularityError(
-            f"there is no stabilising regulator: no input moves the modes with eigenvalues {told}. Actuate more "
+            f"there is no stabilising regulator: no input moves the modes with eigenvalues {modes}. Actuate more "
             "joints; of something that rolls, leave out states of eigenvalue 0 that no force can move"
         )
     try:

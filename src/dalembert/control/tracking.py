@@ -19,10 +19,10 @@ from dalembert.simulation.trajectory import Trajectory
 ACCURACY = 1e-9
 """Relative tolerance of Riccati's differential equation, and of the linear model along a motion."""
 
-FEWEST, MOST = 129, 4000
+FEWEST, MOST_TIMES = 129, 4000
 """Times at which the linear model along a motion is computed, at first and at last."""
 
-MOMENT = 1e-6
+DIFFERENCE_TIME = 1e-6
 """Seconds over which accelerations along a motion are differences of velocities; of short motions this part."""
 
 
@@ -75,8 +75,8 @@ def tracking_lqr(
     """The finite-horizon regulator along a motion of a tree, from Riccati's differential equation, backwards.
 
     -dS/dt = A^T S + S A - S B R^-1 B^T S + Q,   K = R^-1 B^T S,  with A(t), B(t) of the linear model along the motion,
-    computed at as many times as nine digits need. Along a motion whose control was held, the forces step: simulate the
-    regulator with the same ``hold=``, or adaptive methods search for every step.
+    computed at as many times as nine digits need. Along a motion under a zero-order hold the forces step: simulate
+    the regulator with the same ``hold=``, or adaptive methods search for every step.
 
     Args:
         trajectory: the motion, with its control.
@@ -98,12 +98,12 @@ def tracking_lqr(
         )
     if len(trajectory) < 2:
         raise ArgumentError(f"the trajectory has {len(trajectory)} samples; at least two are needed")
-    jumps = trajectory.t[1:][np.diff(trajectory.t) == 0].tolist()
-    jumps += [x.t for x in trajectory.jumps if x.t > trajectory.t[0]]
-    if jumps:
+    resets = trajectory.t[1:][np.diff(trajectory.t) == 0].tolist()
+    resets += [x.t for x in trajectory.discontinuities if x.t > trajectory.t[0]]
+    if resets:
         raise UnsupportedError(
-            f"an event changed the state at t = {min(jumps):.9g} s; the linear model along a motion does "
-            "not know jumps. Give a part of the trajectory without"
+            f"an event changed the state at t = {min(resets):.9g} s; the linear model along a motion does "
+            "not know discontinuities. Give a part of the trajectory without"
         )
     places = motors_of(model, actuated)
     if not places:
@@ -157,8 +157,8 @@ class _Gains:
 class _Forces:
     """Forces that a motion needs at times, (..., nv).
 
-    Samples of the control say little about what it was between them; the motion itself tells, by inverse dynamics.
-    Where no control ever acted it would tell rounding.
+    Samples of the control say little about what it was between them; the motion itself shows it, by inverse dynamics.
+    Where no control ever acted it would show rounding.
     """
 
     trajectory: Trajectory
@@ -166,7 +166,7 @@ class _Forces:
     def __call__(self, t: Any) -> np.ndarray:
         motion, t = self.trajectory, np.asarray(t, dtype=float)
         first, last = motion.t[[0, -1]]
-        moment = max(MOMENT * min(1.0, last - first), 8 * np.spacing(max(abs(first), abs(last))))
+        moment = max(DIFFERENCE_TIME * min(1.0, last - first), 8 * np.spacing(max(abs(first), abs(last))))
         begin = np.minimum(t, last - 2 * moment)  # on from t, as a control may change there; but not beyond the end
         times = np.clip([begin, begin + moment, begin + 2 * moment], first, last)
         slopes = np.diff(motion(times).v, axis=0) / np.diff(times, axis=0)[..., None]
@@ -186,7 +186,7 @@ def _along(forces: _Forces, places: list[int]) -> Callable[..., np.ndarray]:
         spline, between = CubicSpline(t, known), (t[1:] + t[:-1]) / 2
         more = _models(forces, places, between)
         wrong = float(np.abs(spline(between) - more).max())
-        if wrong <= ACCURACY * float(np.abs(known).max()) or len(t) > MOST:  # a held control makes them jump for ever
+        if wrong <= ACCURACY * float(np.abs(known).max()) or len(t) > MOST_TIMES:  # steps never converge
             return spline
         after = np.arange(1, len(t))
         t, known = np.insert(t, after, between), np.insert(known, after, more, axis=0)

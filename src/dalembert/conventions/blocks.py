@@ -60,7 +60,7 @@ class Block:
         return None
 
 
-class Circle(Block):
+class CosineSine(Block):
     """An angle that the other side keeps as (cosine, sine); coming back it is in (-pi, pi]."""
 
     def to_q(self, q: Array) -> Array:
@@ -188,12 +188,14 @@ def add_turns(blocks: Sequence[Block], ours: Array, theirs: Array) -> None:
         ours: our positions, (..., nq), which are changed.
         theirs: their positions.
     """
-    angles = [block.own_q for block in blocks if isinstance(block, Circle) and not block.follower]
+    angles = [block.own_q for block in blocks if isinstance(block, CosineSine) and not block.follower]
     followers = [block for block in blocks if block.follower and block.gain and block.own_q in angles]
-    for block in sorted(followers, key=lambda block: isinstance(block, Circle)):  # those that count turns come first
+    for block in sorted(
+        followers, key=lambda block: isinstance(block, CosineSine)
+    ):  # those that count turns come first
         ahead = block.from_q(theirs[..., block.their_q]) - block.offset - block.gain * ours[..., block.own_q]
         ahead /= 2 * np.pi
-        if isinstance(block, Circle):  # the least number of turns that makes it point where it does
+        if isinstance(block, CosineSine):  # the least number of turns that makes it point where it does
             miss = block.gain * TURNS - ahead
             turns = TURNS[np.argmin(np.abs(miss - np.round(miss)) > 1e-6, axis=-1)][..., None]
         else:

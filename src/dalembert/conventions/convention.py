@@ -354,7 +354,7 @@ def mismatch(joint: Joint, library: str, what: str) -> UnsupportedError:
 # ------------------------------------------------------------------------------ do both sides describe the same joints?
 
 
-ROUNDING = 1e-5
+FILE_SLACK = 1e-5
 """Relative slack: files carry six or seven digits, and every reader rounds angles in its own way."""
 
 
@@ -389,7 +389,7 @@ def require_same_motion(convention: Convention, theirs: Any, hint: Callable[[Joi
         there = convention.q(q)
         ours, other = twists(mechanism, q), convention.from_jacobian(there, theirs(there))
         size = 1 + np.abs(ours).max(axis=0, initial=0)
-        off = np.abs(ours - other).max(axis=0, initial=0) > ROUNDING * size
+        off = np.abs(ours - other).max(axis=0, initial=0) > FILE_SLACK * size
         for joint in mechanism.joints:
             part = mechanism.v_slice(joint.name)
             if joint.nv and off[part].any():

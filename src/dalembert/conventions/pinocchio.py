@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.transform import Transform
-from dalembert.conventions.blocks import Block, Circle, Free, PlanarInBodyAxes
+from dalembert.conventions.blocks import Block, CosineSine, Free, PlanarInBodyAxes
 from dalembert.conventions.convention import (
     Convention,
     base_of,
@@ -84,7 +84,7 @@ def _block(mechanism: Mechanism, joint: Joint, model: Any, k: int) -> Block:
         case "revolute" | "continuous" | "prismatic" | "helical", 1, 1:
             return Block(**at)
         case "revolute" | "continuous", 2, 1:
-            return Circle(**at)
+            return CosineSine(**at)
         case "cylindrical" | "universal", 2, 2:
             return Block(**at)
         case "spherical", 4, 3:

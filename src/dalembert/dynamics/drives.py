@@ -18,7 +18,7 @@ import numpy as np
 
 from dalembert.constraints.arguments import velocities_named
 from dalembert.constraints.closure import check_gradients
-from dalembert.constraints.rank import ROUNDING, TOLERANCE, Decomposition
+from dalembert.constraints.rank import RANK_TOLERANCE, ZERO_SINGULAR_VALUE, Decomposition
 from dalembert.constraints.solve import project_acceleration
 from dalembert.constraints.state import States
 from dalembert.constraints.violation import refuse_far
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 DIFFERENCES = 1e-2
 """What accelerations may miss of a row, relative to what it is the sum of: so much differences of samples lose."""
 
-NEGLIGIBLE = 1e-6
+NEGLIGIBLE_SHARE = 1e-6
 """The same relative to what forces and speeds alone would do to a row: at rest or constant speed that is all there is.
 """
 
@@ -117,7 +117,7 @@ def _drives(
         raise ArgumentError(f"weights must be {len(driven)} positive numbers, one per driven velocity")
     rows = Decomposition.of(G, system.known(q, t))
     scale, allowed = rows.columns, rows.Vt[rows.rank :].T
-    fixed = np.linalg.norm(allowed, axis=1, keepdims=True) <= TOLERANCE  # by the constraints: the rest is rounding
+    fixed = np.linalg.norm(allowed, axis=1, keepdims=True) <= RANK_TOLERANCE  # by the constraints: the rest is rounding
     B = scale[:, None] * np.where(fixed, 0, allowed)
     need = B.T @ (M @ a - f)
     rounding = 1e-12 * float(np.linalg.norm(scale * (M @ a)) + np.linalg.norm(scale * f))
@@ -129,7 +129,7 @@ def _drives(
     if np.linalg.norm(left) > tolerance * float(np.linalg.norm(need)) + rounding:
         lacking = B @ left / np.linalg.norm(left)
         share = np.abs(lacking)
-        names = [system.velocity_names()[k] for k in np.argsort(-share)[:3] if share[k] > TOLERANCE * share.max()]
+        names = [system.velocity_names()[k] for k in np.argsort(-share)[:3] if share[k] > RANK_TOLERANCE * share.max()]
         drives = f"the drives {', '.join(map(repr, actuated))}" if actuated else "no drives"
         freedom = counted(B.shape[1], "degree of freedom", "degrees of freedom")
         raise SingularityError(
@@ -171,11 +171,11 @@ def _possible(
     # That much of a length is rounding, whatever the rows; so is that much of what forces would do without them.
     inertia = np.diag(M)
     freely = np.abs(G) @ np.abs(np.divide(f, inertia, out=np.zeros(len(f)), where=inertia > 0))
-    rounding = 1e-12 * (1 + freely.max(initial=0.0)) + ROUNDING * np.abs(a).max(initial=0.0)
+    rounding = 1e-12 * (1 + freely.max(initial=0.0)) + ZERO_SINGULAR_VALUE * np.abs(a).max(initial=0.0)
     if not miss.max(initial=0.0) > tolerance * scale + rounding:  # nor where something is not a number
         return a
     turning = float(np.abs(v / system.scaling.velocities).max(initial=0.0))
-    limit = DIFFERENCES * sizes() + NEGLIGIBLE * (freely + np.abs(G) @ np.abs(v) * turning) + rounding
+    limit = DIFFERENCES * sizes() + NEGLIGIBLE_SHARE * (freely + np.abs(G) @ np.abs(v) * turning) + rounding
     if (miss <= limit).all():
         return project_acceleration(system, q, v, a, t, tolerance=DIFFERENCES)  # drift may contradict itself by as much
     k = int((miss / limit).argmax())

@@ -262,10 +262,10 @@ class Dynamics:
         return self if device == self.device else self._with(device=device)
 
     def _with(self, **changes: Any) -> Dynamics:
-        told = {name: getattr(self, name) for name in SETTINGS - _DERIVED}
+        options = {name: getattr(self, name) for name in SETTINGS - _DERIVED}
         given = self._parameters.given or self._parameters.addresses
-        told |= {"elements": self.elements.names, "method": self._method, "parameters": given, **changes}
-        return Dynamics(self.mechanism, **told)
+        options |= {"elements": self.elements.names, "method": self._method, "parameters": given, **changes}
+        return Dynamics(self.mechanism, **options)
 
     # --------------------------------------------------------------------------------------------------------- kernels
 
@@ -565,28 +565,28 @@ class Dynamics:
     def _key(self, name: str, spec: Quantity, options: Mapping[str, Any]) -> str:
         chosen = sorted(options.items(), key=str)
         if spec is ALL_QUANTITIES.get(name):
-            told: list[Any] = [self.mechanism.digest, name, chosen, self._parameters.addresses]
-            told += [self.wrenches, self.include, self.optimise]
-            return hashlib.sha256(fingerprint(told).encode()).hexdigest()
-        told = [self._content, name, chosen, self._parameters.addresses, self.wrenches, self.elements.names]
-        told += [self.include, self.stabilisation, self.optimise]
+            content: list[Any] = [self.mechanism.digest, name, chosen, self._parameters.addresses]
+            content += [self.wrenches, self.include, self.optimise]
+            return hashlib.sha256(fingerprint(content).encode()).hexdigest()
+        content = [self._content, name, chosen, self._parameters.addresses, self.wrenches, self.elements.names]
+        content += [self.include, self.stabilisation, self.optimise]
         if spec.solves:
-            told += [self.method, self.pivots, self.regularisation]
-        return hashlib.sha256(fingerprint(told).encode()).hexdigest()
+            content += [self.method, self.pivots, self.regularisation]
+        return hashlib.sha256(fingerprint(content).encode()).hexdigest()
 
     @cached_property
     def _content(self) -> list[Any]:
         m = self.mechanism
         acting = ("constraints", "forces")
-        told: list[Any] = [content(getattr(m, f.name)) for f in dataclasses.fields(m) if f.name not in acting]
+        found: list[Any] = [content(getattr(m, f.name)) for f in dataclasses.fields(m) if f.name not in acting]
         programs = {**self.elements.programs, **self.constraints.programs}
         items: tuple[Any, ...] = (*m.constraints, *m.forces)
         for item in items:
             values = {f.name: content(getattr(item, f.name)) for f in dataclasses.fields(item)}
             program = programs.get(item.name)
             values["function"] = program.digest if program is not None else None
-            told.append((type(item).__name__, values))
-        return told
+            found.append((type(item).__name__, values))
+        return found
 
     @property
     def _orders(self) -> dict[str, tuple[str, ...]]:
@@ -596,12 +596,12 @@ class Dynamics:
     def _doc(self, spec: Quantity, options: Mapping[str, Any], inputs: Sequence[Port]) -> str:
         """What a kernel computes, of what, and in which order its inputs come: all that exported source says of it."""
         chosen = "".join(f", {name} {value}" for name, value in options.items() if value is not None)
-        told = [spec.doc, f"Of {self.mechanism.name!r}{chosen}."]
+        lines = [spec.doc, f"Of {self.mechanism.name!r}{chosen}."]
         if self.include:
-            told.append(f"Included where they enter: {', '.join(self.include)}.")
+            lines.append(f"Included where they enter: {', '.join(self.include)}.")
         orders = self._orders
-        told += [f"{port.name}: {', '.join(orders[port.name])}." for port in inputs if port.name in orders]
-        return " ".join(told)
+        lines += [f"{port.name}: {', '.join(orders[port.name])}." for port in inputs if port.name in orders]
+        return " ".join(lines)
 
     @property
     def _hints(self) -> dict[str, str]:
@@ -908,14 +908,14 @@ class Dynamics:
         return project_acceleration(self, q, v, a, t, keep)
 
     def __repr__(self) -> str:
-        told: dict[str, Any] = {"nq": self.mechanism.nq, "nv": self.mechanism.nv}
+        fields: dict[str, Any] = {"nq": self.mechanism.nq, "nv": self.mechanism.nv}
         if self.constraints.count:
-            told["rows"] = self.constraints.count
+            fields["rows"] = self.constraints.count
         lists = {"parameters": self.parameter_names, "wrenches": self.wrenches, "include": self.include}
-        told |= {name: list(names) for name, names in lists.items() if names}
-        told |= {} if self.dtype is None else {"dtype": self.dtype}
-        told |= {} if self.device == "cpu" else {"device": self.device}
-        return f"<Dynamics of {self.mechanism.name!r}: {', '.join(f'{name}={value}' for name, value in told.items())}>"
+        fields |= {name: list(names) for name, names in lists.items() if names}
+        fields |= {} if self.dtype is None else {"dtype": self.dtype}
+        fields |= {} if self.device == "cpu" else {"device": self.device}
+        return f"<Dynamics of {self.mechanism.name!r}: {', '.join(f'{name}={x}' for name, x in fields.items())}>"
 
 
 def _names(what: str, given: Any, ordered: bool = True) -> tuple[str, ...]:

@@ -284,7 +284,7 @@ def _linearized(
     a_q, a_v, a_tau = np.split(solve(M, G, right, demanded).a.T, 3, axis=1)
     y = _independent(mechanism, on_positions, positions, "positions")
     u = _independent(mechanism, G, speeds, "speeds")
-    if len(u) != mechanism.nv - here.rank:  # too close to one to tell
+    if len(u) != mechanism.nv - here.rank:  # too close to one to decide
         raise singular
     Bq, B = _null_map(on_positions, y), _null_map(G, u)
     dependent = np.setdiff1d(np.arange(mechanism.nv), u)

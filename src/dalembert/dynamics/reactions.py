@@ -205,7 +205,7 @@ class Reaction:
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class ReactionAxes:
     """Axes and point in which reactions are wanted.
 
     Args:
@@ -255,16 +255,16 @@ def find_reactions(
     return found
 
 
-def _view(mechanism: Mechanism, q: np.ndarray, axes: str, point: Sequence[float] | None) -> View:
+def _view(mechanism: Mechanism, q: np.ndarray, axes: str, point: Sequence[float] | None) -> ReactionAxes:
     here = None if point is None else real_array(point, "reactions, point")
     if here is not None and here.shape != (3,):
         raise ArgumentError(f"reactions: the point has shape {here.shape}; give its three components in {axes!r}")
     if axes == WORLD:
-        return View(axes, np.eye(3), np.zeros(3), here)
+        return ReactionAxes(axes, np.eye(3), np.zeros(3), here)
     poses = [pose(mechanism, one, axes) for one in q.reshape(-1, mechanism.nq)]
     batch = q.shape[:-1]
     rotation = np.array([x.rotation for x in poses], dtype=float).reshape(*batch, 3, 3)
-    return View(axes, rotation, np.array([x.translation for x in poses], dtype=float).reshape(*batch, 3), here)
+    return ReactionAxes(axes, rotation, np.array([x.translation for x in poses], dtype=float).reshape(*batch, 3), here)
 
 
 def _changes(system: Dynamics, q: np.ndarray, t: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -288,7 +288,7 @@ def _shown(
     acted_at: np.ndarray,
     wrench: np.ndarray,
     changes: np.ndarray,
-    view: View | None,
+    view: ReactionAxes | None,
 ) -> Reaction:
     """A wrench given in some axes about the point it acts at, in the axes and about the point wanted."""
     name, on, by, own = words

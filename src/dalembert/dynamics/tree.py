@@ -15,7 +15,7 @@ from dalembert.algorithms.forward_dynamics.factor_and_solve import factor_and_so
 from dalembert.algorithms.inertia_matrix import INERTIA_MATRIX
 from dalembert.algorithms.inertia_matrix.generalized_links import generalized_links
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
-from dalembert.algorithms.selection import MANY, MOST, Combination, select_forward_dynamics
+from dalembert.algorithms.selection import CONTEST_VELOCITIES, MANY_VELOCITIES, Combination, select_forward_dynamics
 from dalembert.algorithms.sensitivity import coriolis_matrix, sensitivity
 from dalembert.algorithms.triangular import factor
 from dalembert.algorithms.weight import weight
@@ -148,13 +148,13 @@ _AT = {"frame": ..., "point": (0, 0, 0), "axes": "world"}
 _SIX = "[linear; angular]"
 
 FORCE_RIVALS = {
-    **dict.fromkeys(CANDIDATES, MANY),
+    **dict.fromkeys(CANDIDATES, MANY_VELOCITIES),
     "newton-euler": 4,
     "kane-silver": 4,
     "waters": 2,
     "hollerbach-4x4": 2,
 }
-INERTIA_RIVALS = dict.fromkeys(("two-sided", "generalized-links", "column-method"), MOST)
+INERTIA_RIVALS = dict.fromkeys(("two-sided", "generalized-links", "column-method"), CONTEST_VELOCITIES)
 _FACTORING: dict[Combination, Callable[..., Array]] = {
     Combination("factor-and-solve", forces, inertia): partial(
         factor_and_solve, forces=INVERSE_DYNAMICS[forces], inertia=INERTIA_MATRIX[inertia]
@@ -163,9 +163,9 @@ _FACTORING: dict[Combination, Callable[..., Array]] = {
     for inertia in INERTIA_RIVALS
 }
 _SOLVERS: dict[str, Callable[..., Array]] = {**FORWARD_DYNAMICS, **{str(k): f for k, f in _FACTORING.items()}}
-_FORWARD: dict[str, int] = {name: MANY if "two-sided" in name.parts else MOST for name in _FACTORING} | {
-    "articulated-body": MANY
-}
+_FORWARD: dict[str, int] = {
+    name: MANY_VELOCITIES if "two-sided" in name.parts else CONTEST_VELOCITIES for name in _FACTORING
+} | {"articulated-body": MANY_VELOCITIES}
 
 BASIC: dict[str, Quantity] = {
     "inverse_dynamics": Quantity(
@@ -179,7 +179,7 @@ BASIC: dict[str, Quantity] = {
     "gravity": Quantity(
         ("q",), {"gravity": ("n",)}, gravity,
         "Generalised forces that hold the mechanism still against its weight; wrenches do not enter.",
-        rivals={"first-moments": MANY} | FORCE_RIVALS),
+        rivals={"first-moments": MANY_VELOCITIES} | FORCE_RIVALS),
     "mass_matrix": Quantity(
         ("q",), {"M": ("n", "n")}, mass_matrix, "Joint-space inertia matrix, both halves filled.",
         algorithms=INERTIA_MATRIX, rivals=INERTIA_RIVALS),

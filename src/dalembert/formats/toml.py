@@ -123,10 +123,10 @@ def read_toml(
         declared = dict(_values(declared or {}, defaults) or {})
     values = _values(declared, parameters)
     try:
-        document = Document(file, text, declared, values, exact=False)
+        document = TomlDocument(file, text, declared, values, exact=False)
         mechanism = _mechanism(data, document, strict)
     except SymbolFound:
-        document = Document(file, text, declared, values, exact=True)
+        document = TomlDocument(file, text, declared, values, exact=True)
         mechanism = _mechanism(data, document, strict)
     for name in defaults or ():
         if name not in document.used:
@@ -150,8 +150,8 @@ def default_parameters(source: str | Path) -> dict[str, float]:
 def _declared(data: dict[str, Any], file: str | Path) -> dict[str, float] | None:
     if "parameters" not in data:
         return None
-    document = Document(file, "", {}, None, exact=False)
-    table = Table(data["parameters"], "parameters", document)
+    document = TomlDocument(file, "", {}, None, exact=False)
+    table = TomlTable(data["parameters"], "parameters", document)
     for name in table.data:
         if not name.isidentifier():
             raise table.error(f"{name!r} cannot be the name of a symbol")
@@ -189,8 +189,8 @@ def _values(
 # ------------------------------------------------------------------------------------------------------- mechanism
 
 
-def _mechanism(data: dict[str, Any], document: Document, strict: bool | None) -> Mechanism:
-    top = Table(data, "the description", document)
+def _mechanism(data: dict[str, Any], document: TomlDocument, strict: bool | None) -> Mechanism:
+    top = TomlTable(data, "the description", document)
     top.only(
         ("name", "gravity", "notes", "strict", "positive", "parameters", "body", "joint", "frame", "constraint")
         + ("force", "dh")
@@ -238,7 +238,7 @@ def _mechanism(data: dict[str, Any], document: Document, strict: bool | None) ->
     return settled(mechanism, document)
 
 
-def _positive(top: Table) -> list[str]:
+def _positive(top: TomlTable) -> list[str]:
     """Names of symbols that are known to be positive; the default value of none may deny it."""
     found = top.data.get("positive", [])
     if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
@@ -249,7 +249,7 @@ def _positive(top: Table) -> list[str]:
     return found
 
 
-def _made(top: Table, key: str, make: Callable[[Table], Part]) -> tuple[Part, ...]:
+def _made(top: TomlTable, key: str, make: Callable[[TomlTable], Part]) -> tuple[Part, ...]:
     """The parts that the tables ``[[key]]`` describe; those that make no sense are left to the problems."""
     problems, found = top.document.problems, []
     for table in top.tables(key, key):
@@ -265,11 +265,11 @@ def _made(top: Table, key: str, make: Callable[[Table], Part]) -> tuple[Part, ..
     return tuple(found)
 
 
-def _chain(top: Table) -> Mechanism:
+def _chain(top: TomlTable) -> Mechanism:
     if "dh" not in top.data:
         return Mechanism("", (), ())
     problems = top.document.problems
-    table = problems.attempt(lambda: Table(top.data["dh"], "dh", top.document, ("dh", 0)), None)
+    table = problems.attempt(lambda: TomlTable(top.data["dh"], "dh", top.document, ("dh", 0)), None)
     if table is None:
         return Mechanism("", (), ())
     table.only(("convention", "base", "tool", "link"))
@@ -288,7 +288,7 @@ def _chain(top: Table) -> Mechanism:
         raise table.error(error.message if isinstance(error, FormatError) else str(error)) from error
 
 
-def _row(table: Table) -> dict[str, Any]:
+def _row(table: TomlTable) -> dict[str, Any]:
     table.only(DH_KEYS)
     row: dict[str, Any] = {}
     for key in table.data:
@@ -313,14 +313,14 @@ SHAPE_SIZES = {"box": 3, "sphere": 1, "ellipsoid": 3, "cylinder": 2, "capsule": 
 POSE = ("xyz", "rpy", "rotation")
 
 
-def body(table: Table) -> Body:
+def body(table: TomlTable) -> Body:
     """A ``[[body]]``."""
     table.only(("name", "mass", "center", "inertia", "shapes"))
     inertia = Inertia(table.scalar("mass"), arrays.asarray(table.vector("center")), table.tensor("inertia"))
     return Body(table.text("name"), inertia, tuple(_shape(t) for t in table.tables("shapes")))
 
 
-def _shape(table: Table) -> Shape:
+def _shape(table: TomlTable) -> Shape:
     table.only(("kind", "size", "mesh", "colour", *POSE))
     kind = table.text("kind")
     if kind not in SHAPE_SIZES:
@@ -342,7 +342,7 @@ def _shape(table: Table) -> Shape:
     )
 
 
-def limits(table: Table) -> Limits:
+def limits(table: TomlTable) -> Limits:
     """The inline table ``limits`` of a joint or of a row of a DH table."""
     inner = table.table("limits")
     if inner is None:
@@ -354,7 +354,7 @@ def limits(table: Table) -> Limits:
     )
 
 
-def _axis(table: Table, key: str) -> Any:
+def _axis(table: TomlTable, key: str) -> Any:
     written = table.data[key]
     if isinstance(written, str):
         sign, letter = (-1.0, written[1:]) if written.startswith("-") else (1.0, written)
@@ -380,7 +380,7 @@ def _axis(table: Table, key: str) -> Any:
     return axis
 
 
-def joint(table: Table) -> Joint:
+def joint(table: TomlTable) -> Joint:
     """A ``[[joint]]``."""
     numbers = ("pitch", "damping", "friction", "armature")
     table.only(("name", "kind", "parent", "child", "axis", "axis2", "limits", "mimic", *numbers, *POSE))
@@ -399,13 +399,13 @@ def joint(table: Table) -> Joint:
     return Joint(table.text("name"), kind, *ends, table.placement(), limits=bounds, **more)
 
 
-def frame(table: Table) -> Frame:
+def frame(table: TomlTable) -> Frame:
     """A ``[[frame]]``."""
     table.only(("name", "body", *POSE))
     return Frame(table.text("name"), table.text("body"), table.placement())
 
 
-def _between(table: Table, kinds: Mapping[str, Kind]) -> dict[str, Any]:
+def _between(table: TomlTable, kinds: Mapping[str, Kind]) -> dict[str, Any]:
     """Name, kind, ends and formula, which constraints and forces share."""
     found: dict[str, Any] = {key: table.text(key) for key in ("name", "kind")}
     kind = kinds.get(found["kind"], Kind(""))
@@ -426,7 +426,7 @@ def _between(table: Table, kinds: Mapping[str, Kind]) -> dict[str, Any]:
     return found
 
 
-def constraint(table: Table) -> Constraint:
+def constraint(table: TomlTable) -> Constraint:
     """A ``[[constraint]]``."""
     table.only(("name", "kind", "a", "b", "placement_a", "placement_b", "value", "coefficients", "function"))
     return Constraint(
@@ -434,7 +434,7 @@ def constraint(table: Table) -> Constraint:
     )
 
 
-def force(table: Table) -> Force:
+def force(table: TomlTable) -> Force:
     """A ``[[force]]``."""
     numbers = ("stiffness", "damping", "rest", "value", "smoothing", "lower", "upper", "oblateness", "radius")
     table.only(("name", "kind", "a", "b", "placement_a", "placement_b", "components", "function", *numbers))
@@ -452,7 +452,7 @@ OF_TIME = ("motion", "joint-force")
 """Kinds of constraints and forces whose formulas may contain time only."""
 
 
-def formulas(table: Table, key: str) -> Formula | None:
+def formulas(table: TomlTable, key: str) -> Formula | None:
     """One formula, or an array of them, with the values of parameters that have one; None if there is none."""
     value = table.data.get(key)
     if value is None:
@@ -473,7 +473,7 @@ def formulas(table: Table, key: str) -> Formula | None:
     return _with_values(formula, table.document.values or {})
 
 
-def _formula(document: Document, coordinates: set[str], value: Any) -> Any:
+def _formula(document: TomlDocument, coordinates: set[str], value: Any) -> Any:
     """A number, or a SymPy expression of coordinates, time among them, and parameters."""
     if not isinstance(value, str):
         return plain_number(value)
@@ -491,7 +491,7 @@ def _formula(document: Document, coordinates: set[str], value: Any) -> Any:
     return evaluate_exact(value, document.positive)
 
 
-def settled(mechanism: Mechanism, document: Document) -> Mechanism:
+def settled(mechanism: Mechanism, document: TomlDocument) -> Mechanism:
     """With values in the place of parameters that occur in formulas only, since no kernel has an input for them."""
     own = {symbol.name for symbol in mechanism.symbols}
     items: tuple[Any, ...] = (*mechanism.constraints, *mechanism.forces)
@@ -555,7 +555,7 @@ class SymbolFound(Exception):
 
 
 @dataclass
-class Document:
+class TomlDocument:
     """How the numbers of one file are to be read.
 
     Args:
@@ -629,7 +629,7 @@ def plain_number(value: Any, infinite: bool = False) -> int | float:
     return value
 
 
-class Table:
+class TomlTable:
     """One table of the file; every access is checked and every problem says where it is.
 
     Reading goes on after a problem, with a stand-in: what was read counts only after ``document.problems.raise_all()``.
@@ -641,7 +641,7 @@ class Table:
         place: header and index by which its line is found, if it has a header of its own.
     """
 
-    def __init__(self, data: Any, where: str, document: Document, place: tuple[str, int] | None = None):
+    def __init__(self, data: Any, where: str, document: TomlDocument, place: tuple[str, int] | None = None):
         self.where, self.document, self.place = where, document, place
         if not isinstance(data, dict):
             raise self.error(f"expected a table, got {shown(data)}")
@@ -664,7 +664,7 @@ class Table:
         except FormatError as error:
             raise FormatError(error.message, self.document.file, self.line) from None
 
-    def tables(self, key: str, header: str = "") -> Iterator[Table]:
+    def tables(self, key: str, header: str = "") -> Iterator[TomlTable]:
         """The tables of an array ``[[header]]``, or of an array inside this table."""
         array = self.data.get(key, [])
         problems = self.document.problems
@@ -678,16 +678,16 @@ class Table:
             what = header or f"{self.where}, {key}"
             where = f"{what} {shown(name)}" if isinstance(name, str) else f"{what} number {k + 1}"
             place = (header, k) if header else self.place
-            table = problems.attempt(partial(Table, data, where, self.document, place), None)
+            table = problems.attempt(partial(TomlTable, data, where, self.document, place), None)
             if table is not None:
                 yield table
 
     @kept(None)
-    def table(self, key: str) -> Table | None:
+    def table(self, key: str) -> TomlTable | None:
         """A sub-table, or None."""
         if key not in self.data:
             return None
-        return Table(self.data[key], f"{self.where}, {key}", self.document, self.place)
+        return TomlTable(self.data[key], f"{self.where}, {key}", self.document, self.place)
 
     @kept("?")
     def text(self, key: str, default: str | None = None) -> str:

@@ -153,7 +153,7 @@ def _rate(coordinate: Any) -> Any:
     return rate_name(str(coordinate))
 
 
-STARTS, STEPS = 6, 60
+RANDOM_STARTS, NEWTON_STEPS = 6, 60
 """Random states, and steps of Newton's method from each; at double roots every step halves the distance."""
 
 NEARBY, STILL = 0.1, 1e-3
@@ -179,7 +179,7 @@ def expect_rotation(scope: Scope, R: np.ndarray, what: str) -> None:
     slopes = program_of(scope.graph, {"misses": misses, "slope": forward(misses, inputs.symbols)}, "rotation")
     slopes = without_unused_inputs(slopes, [port.name for port in program.inputs])
     rng = np.random.default_rng(1)
-    starts = [inputs.typical(rng) for _ in range(STARTS)]
+    starts = [inputs.typical(rng) for _ in range(RANDOM_STARTS)]
     found = [inputs.evaluate(program, x) for x in starts]
     finite = [k for k, values in enumerate(found) if np.isfinite(values["R"]).all()]
     if all(is_rotation(found[k]["R"]) for k in finite):
@@ -236,7 +236,7 @@ class _Inputs:
 
     def onto(self, slopes: Program, x: np.ndarray) -> np.ndarray | None:
         """The nearest point, or so, at which nothing is missed; None if Newton's method does not arrive."""
-        for _ in range(STEPS):
+        for _ in range(NEWTON_STEPS):
             values = self.evaluate(slopes, x)
             if not (np.isfinite(values["misses"]).all() and np.isfinite(values["slope"]).all()):
                 return None

@@ -18,7 +18,7 @@ from dalembert.formulations.linear import is_constant
 from dalembert.formulations.scope import Scope
 from dalembert.tracing.graph import Traced
 
-LOST = 1e12
+INVERSE_GROWTH = 1e12
 """Entries of an inverse that are larger than elsewhere by this have at most four digits left."""
 
 
@@ -44,7 +44,7 @@ def bound(scope: Scope, inverse: np.ndarray, samples: np.ndarray, squares: np.nd
         lengths[:, 0, first:] = np.abs(regular[:, first:]).sum(axis=2)
     sizes = np.median(np.abs(np.linalg.inv(regular)) * lengths, axis=0)
     rows, columns = sizes.max(axis=1, keepdims=True), sizes.max(axis=0, keepdims=True)
-    limits = LOST * np.maximum(sizes, rows * columns / sizes.max())  # entries that are zero have units, too
+    limits = INVERSE_GROWTH * np.maximum(sizes, rows * columns / sizes.max())  # entries that are zero have units, too
     for row, most in zip(inverse, limits):
         scope.bounds += [(x, unit, float(limit)) for x, unit, limit in zip(row, units, most) if not is_constant(x)]
 

@@ -13,18 +13,18 @@ import numpy as np
 
 from dalembert.errors import SingularityError
 from dalembert.formulations.sample_ranks import clear_ranks
-from dalembert.formulations.sampling import ATTEMPTS, Inputs, LoopCloser, neutral, typical_inputs
+from dalembert.formulations.sampling import MOST_LOST_STATES, Inputs, LoopCloser, neutral, typical_inputs
 from dalembert.formulations.system import MultibodySystem
 from dalembert.tracing.evaluate import evaluate
 from dalembert.tracing.trace import program_of
 
-FEW, MANY = 5, 40
+FEW_STATES, MANY_STATES = 5, 40
 """States at which rows are compared, and at which ways of closing are looked for where some rows are redundant."""
 
 TRIES = 20
 """States close to a position at which different ways of closing may meet."""
 
-CLOSE, SPREAD = 0.05, 0.3
+REFERENCE_SPREAD, SPREAD = 0.05, 0.3
 """Standard deviations around a reference, rad and m: of what may be singular itself, and of typical states."""
 
 
@@ -36,7 +36,7 @@ class Assemblies:
         states: all inputs of each, without end or few.
         others: freedoms that loops leave which close in another way.
         choice: by what the way was chosen, in words.
-        closed: false if no position was found at which loops close, so that the states are off the constraints.
+        closed: false if no position was found at which loops close, so that the states violate the constraints.
     """
 
     def __init__(
@@ -71,9 +71,9 @@ class Assemblies:
                 inputs = typical_inputs(self.system, rng, inputs)
             found = evaluate(program, {port.name: inputs[port.name] for port in program.inputs})["values"]
             (results if np.isfinite(np.asarray(found, dtype=float)).all() else lost).append(found)
-            if len(results) == FEW or len(lost) == ATTEMPTS:
+            if len(results) == FEW_STATES or len(lost) == MOST_LOST_STATES:
                 break
-        return np.array(results or lost[:FEW])
+        return np.array(results or lost[:FEW_STATES])
 
     def _each(self) -> Iterator[Inputs]:
         yield from self._drawn
@@ -105,7 +105,7 @@ def assemblies(system: MultibodySystem, A: np.ndarray, reference: np.ndarray | N
 
     def closed() -> Iterator[Inputs]:
         arrived, missed = False, 0
-        while missed < (ATTEMPTS if arrived else FEW):  # few values of symbols may allow it
+        while missed < (MOST_LOST_STATES if arrived else FEW_STATES):  # few values of symbols may allow it
             inputs = typical_inputs(system, rng)
             if system.time is not None:
                 inputs["t"] = inputs["t"] / 4**missed  # motions that are given may be in reach for a short time
@@ -116,27 +116,27 @@ def assemblies(system: MultibodySystem, A: np.ndarray, reference: np.ndarray | N
                 missed += 1
 
     stream = closed()
-    drawn = list(islice(stream, FEW))
+    drawn = list(islice(stream, FEW_STATES))
     closable = bool(drawn)
     if not closable:
         stream = _typical(system, None)
-        drawn = list(islice(stream, FEW))
+        drawn = list(islice(stream, FEW_STATES))
     few = numbers(drawn)
     plain = len(A) < system.n and (clear_ranks(few) == len(A)).all()
     if reference is None and (plain or not closable or not np.isfinite(few).all(axis=(1, 2)).any()):
         home = _Surroundings(system, close, neutral(system), numbers, few)
         return Assemblies(system, chain(drawn, stream), closed=closable or home.closes())
-    drawn += islice(stream, MANY - FEW if closable else 0)
+    drawn += islice(stream, MANY_STATES - FEW_STATES if closable else 0)
     typical = numbers(drawn)
     ranks = clear_ranks(typical)
     around = _Surroundings(system, close, neutral(system) if reference is None else reference, numbers, typical)
     several = len({*ranks.tolist(), -1}) > 2
-    rank, choice = around.rank(TRIES if several else FEW), "as those around the neutral position do"
+    rank, choice = around.rank(TRIES if several else FEW_STATES), "as those around the neutral position do"
     if reference is not None:
         choice = "as those around the reference do"
         if rank < 0:
             raise SingularityError(
-                f"{system.name!r}: around the reference no loops are closed, or it cannot be told how many freedoms "
+                f"{system.name!r}: around the reference no loops are closed, or it is undecided how many freedoms "
                 "they leave",
                 argument="reference",
                 remedy="give {setting}, positions near an assembly in which it works"
@@ -150,7 +150,7 @@ def assemblies(system: MultibodySystem, A: np.ndarray, reference: np.ndarray | N
         rank, choice = _middle(mobile if len(mobile) else clear), "as most random ones do"
     others = tuple(sorted({system.n - int(x) for x in ranks if x not in (-1, rank)}))
     same = [x for x, own in zip(drawn, ranks) if own == rank]
-    if reference is None and len(same) >= FEW:
+    if reference is None and len(same) >= FEW_STATES:
         return Assemblies(system, iter(same), others, choice)
     return Assemblies(system, iter(around.states(rank) or same), others, choice)
 
@@ -198,26 +198,26 @@ class _Surroundings:
         """
         found = []
         for _ in range(3):
-            ranks = self._ranks(self._draw([CLOSE] * tries, at_start=True))
+            ranks = self._ranks(self._draw([REFERENCE_SPREAD] * tries, at_start=True))
             if not ranks:
                 break
             if -1 in ranks or len(set(ranks)) > 1:
-                ranks += self._ranks(self._draw([CLOSE] * TRIES, at_start=True))
+                ranks += self._ranks(self._draw([REFERENCE_SPREAD] * TRIES, at_start=True))
             found.append(max(ranks))
         return _middle([x for x in found if x >= 0] or [-1])
 
     def closes(self) -> bool:
         """Whether loops can be closed around the position."""
-        return bool(self._draw([CLOSE], at_start=True))
+        return bool(self._draw([REFERENCE_SPREAD], at_start=True))
 
     def states(self, rank: int) -> list[Inputs]:
         """Some of that rank, typical ones if there are any around the position."""
         found: list[Inputs] = []
-        for spread in (SPREAD, CLOSE):
-            for _ in range(MANY // FEW):
-                states = self._draw([spread] * FEW)
+        for spread in (SPREAD, REFERENCE_SPREAD):
+            for _ in range(MANY_STATES // FEW_STATES):
+                states = self._draw([spread] * FEW_STATES)
                 found += [x for x, own in zip(states, self._ranks(states)) if own == rank]
-                if len(found) >= FEW:
+                if len(found) >= FEW_STATES:
                     return found
         return found
 
@@ -228,7 +228,7 @@ class _Surroundings:
         """Assemblies at one set of values of the symbols, around the one that the position leads to."""
         fixed = {"t": 0.0} if at_start and self.system.time is not None else {}
         inputs = typical_inputs(self.system, self.rng, fixed)
-        for k in range(ATTEMPTS):  # farther and farther away, sooner and sooner
+        for k in range(MOST_LOST_STATES):  # farther and farther away, sooner and sooner
             if self.system.time is not None:
                 inputs["t"] = inputs["t"] / 2**k
             inputs["q"] = self.q + 0.1 * k * self.rng.normal(size=self.q.shape)

@@ -20,7 +20,7 @@ from dalembert.kinematics.manifold import moved
 from dalembert.tracing.evaluate import evaluate
 from dalembert.tracing.trace import program_of
 
-ATTEMPTS, TYPICAL = 40, 20
+ASSEMBLIES_TRIED, TYPICAL = 40, 20
 """Assemblies looked at for one of the mobility that equations are for, and for the size of rows."""
 
 REGULAR = 3e-2
@@ -29,12 +29,12 @@ REGULAR = 3e-2
 SOON = 1e-3
 """Times, s, at which loops with given motions are closed if they ever are."""
 
-NEAR = 0.1
+HOME_SPREAD = 0.1
 """Standard deviation of states around home, rad or lengths of the mechanism."""
 
 
 @dataclass(frozen=True)
-class Motion:
+class SampledMotion:
     """A state on the constraints and its acceleration without drives.
 
     Args:
@@ -98,9 +98,9 @@ class Search:
     def state(self) -> Inputs | None:
         """All inputs at such a state, far from singular ones if that is possible; None if there is none to be found."""
         spare = None
-        for attempt in range(ATTEMPTS):
+        for attempt in range(ASSEMBLIES_TRIED):
             inputs = typical_inputs(self.system, self.rng, self.known)
-            home = self.closed.reference if self.home is None and attempt >= ATTEMPTS // 2 else self.home
+            home = self.closed.reference if self.home is None and attempt >= ASSEMBLIES_TRIED // 2 else self.home
             t = 0.0
             if self.system.time is not None:
                 t = self.span * float(inputs["t"])
@@ -115,7 +115,7 @@ class Search:
             A = evaluate(self.rows, {port.name: inputs[port.name] for port in self.rows.inputs})["A"]
             A = np.array(A, dtype=float)[None]
             if (freedoms := self.system.n - int(clear_ranks(A, self.typical)[0])) > self.system.n:
-                continue  # it tells nothing
+                continue  # it decides nothing
             self.seen.append(freedoms)
             if freedoms == self.speeds and self.described(inputs):
                 spare = inputs
@@ -126,7 +126,7 @@ class Search:
         return spare
 
     def rows_of_freedoms(self) -> list[AgreementRow]:
-        """Whether there are states of as many freedoms as there are speeds; nothing if no state tells.
+        """Whether there are states of as many freedoms as there are speeds; None if no state decides.
 
         Around home that is asked of kernels, at states so close that they are closed in the same way.
         """
@@ -163,11 +163,11 @@ def closed_near(
             remark = "constraints at random positions: they lead to no assembly; tried around the neutral one instead"
             if remark not in said:
                 said.append(remark)
-    deviation = NEAR * rng.normal(size=system.mechanism.nv) * system.scaling.velocities
+    deviation = HOME_SPREAD * rng.normal(size=system.mechanism.nv) * system.scaling.velocities
     return system.assemble(moved(system.mechanism.tree, system.reference, deviation), t)
 
 
-def compiled_errors(system: Dynamics, motions: list[Motion], skipped: list[str]) -> dict[str, float]:
+def compiled_errors(system: Dynamics, motions: list[SampledMotion], skipped: list[str]) -> dict[str, float]:
     """Largest errors, by route: every method on the compiled terms, and both kinds of kernel around the first motion.
 
     Args:

@@ -10,7 +10,7 @@ from dalembert.typesetting.forms import Forms
 from dalembert.typesetting.layout import MOST_LINES
 from dalembert.typesetting.notation import Notation
 
-FEW = 4
+LONG_FORM_FREEDOMS = 4
 """Degrees of freedom up to which a quantity may take many lines; so may those of one body by itself."""
 
 LARGEST_SHOWN = 8
@@ -150,5 +150,5 @@ def law_latex(equations: Equations) -> str:
 
 def forms_of(equations: Equations, notation: Notation) -> Forms:
     """How the quantities of a derivation are written on a page; those of many degrees of freedom get fewer lines."""
-    few = len(equations.mass_matrix) <= FEW or equations.method == "rigid-body"
+    few = len(equations.mass_matrix) <= LONG_FORM_FREEDOMS or equations.method == "rigid-body"
     return Forms(notation, MOST_LINES if few else MOST_LINES // 2)

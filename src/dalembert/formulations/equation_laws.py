@@ -19,7 +19,7 @@ from dalembert.model.parameters import substitute
 from dalembert.text.layout import counted
 from dalembert.tracing.derivatives import forward
 
-TOLERANCE = 1e-10
+AGREEMENT_TOLERANCE = 1e-10
 STATES, CANDIDATES = 4, 256
 ROUTES = ("lagrange", "kane", "kronecker")
 PARTS = {"mass_matrix": "mass matrix", "coriolis": "Coriolis forces", "gravity": "gravity forces"}
@@ -55,7 +55,9 @@ def checked_by_routes(system: MovingBodies, equations: Equations) -> Agreement:
             errors = {other: relative_error(mine, theirs, floor) for other, theirs in found.items() if other != who}
             against = max(errors, key=errors.__getitem__)
             rows.append(
-                AgreementRow(words + of_what, f"derived: {who}", f"derived: {against}", errors[against], TOLERANCE)
+                AgreementRow(
+                    words + of_what, f"derived: {who}", f"derived: {against}", errors[against], AGREEMENT_TOLERANCE
+                )
             )
     return Agreement(equations.name, STATES, tuple(rows), tuple(dict.fromkeys(skipped)))
 
@@ -87,7 +89,7 @@ def held_against(mechanism: Mechanism, equations: Equations) -> Agreement:
     rows = []
     for part, words in PARTS.items():
         error = relative_error(mine[part], theirs[part], 0.0 if part == "mass_matrix" else 1e-3 * inertia)
-        rows.append(AgreementRow(words, "this document", f"derived: {route}", error, TOLERANCE))
+        rows.append(AgreementRow(words, "this document", f"derived: {route}", error, AGREEMENT_TOLERANCE))
     return Agreement(equations.name, STATES, tuple(rows))
 
 
@@ -100,10 +102,10 @@ def _laws(equations: Equations, skipped: list[str]) -> Iterator[AgreementRow]:
         return
     M = _values(equations.mass_matrix, inputs)
     asymmetry = relative_error(M, M.swapaxes(1, 2))
-    if method == "sympy" and asymmetry > TOLERANCE:
+    if method == "sympy" and asymmetry > AGREEMENT_TOLERANCE:
         skipped.append("symmetry and power balance: SymPy's mass matrix holds the rows of the constraints")
         return
-    yield AgreementRow("M symmetric", method, "its transpose", asymmetry, TOLERANCE)
+    yield AgreementRow("M symmetric", method, "its transpose", asymmetry, AGREEMENT_TOLERANCE)
     if equations.scope.fixed:
         skipped.append(f"power balance: {', '.join(equations.scope.fixed)} given, and nothing is known of other states")
         return
@@ -115,17 +117,17 @@ def _laws(equations: Equations, skipped: list[str]) -> Iterator[AgreementRow]:
     quadratic = relative_error(4 * c, doubled, 1e-3 * inertia)
     if "energy" in equations.extras and _timeless(equations):
         yield _energy_balance(equations, M, inputs)
-    if quadratic > TOLERANCE:
+    if quadratic > AGREEMENT_TOLERANCE:
         skipped.append("1/2 v.Mdot v: the velocity forces are not quadratic in the velocities")
         return
-    yield AgreementRow("c quadratic in the velocities", method, "c at twice the speed", quadratic, TOLERANCE)
+    yield AgreementRow("c quadratic in the velocities", method, "c at twice the speed", quadratic, AGREEMENT_TOLERANCE)
     if len(equations.coordinates) != len(v[0]) and port == "v":
         skipped.append("power balance: the coordinates are redundant")
         return
     power = np.einsum("si,sij,sj->s", v, _mass_rate(equations, inputs), v) / 2
     given = np.einsum("si,si->s", v, c)
     error = _imbalance(given - power, M, v, v * c)
-    yield AgreementRow("power balance", method, "1/2 v.Mdot v", error, TOLERANCE)
+    yield AgreementRow("power balance", method, "1/2 v.Mdot v", error, AGREEMENT_TOLERANCE)
 
 
 def _imbalance(difference: np.ndarray, M: np.ndarray, v: np.ndarray, terms: np.ndarray) -> float:
@@ -152,7 +154,7 @@ def _energy_balance(equations: Equations, M: np.ndarray, inputs: dict[str, Any])
     rate = _values(DerivedQuantity(equations.scope, "energy_rate", r"\dot{E}", slopes), inputs)
     terms = inputs["v"] * _values(equations.bias, inputs)
     error = _imbalance(terms.sum(axis=1) - rate, M, inputs["v"], terms)
-    return AgreementRow("power balance", equations.method, "rate of the energy", error, TOLERANCE)
+    return AgreementRow("power balance", equations.method, "rate of the energy", error, AGREEMENT_TOLERANCE)
 
 
 def _mass_rate(equations: Equations, inputs: dict[str, Any]) -> np.ndarray:

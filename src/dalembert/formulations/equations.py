@@ -19,7 +19,7 @@ from dalembert.algebra.scalar import is_sympy
 from dalembert.algorithms.triangular import factor
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
 from dalembert.formulations.bounds import believed
-from dalembert.formulations.linear import SMALL, inverse
+from dalembert.formulations.linear import ZERO_SAMPLE, inverse
 from dalembert.formulations.quantity import DerivedQuantity, kernel_of, named_inputs
 from dalembert.formulations.sample_ranks import is_singular
 from dalembert.formulations.scope import Scope
@@ -417,4 +417,4 @@ def _is_definite(samples: np.ndarray) -> bool:
     """Whether all matrices are symmetric and positive definite, as far as they are finite."""
     finite = [x for x in samples if x.size and np.isfinite(x).all()]
     symmetric = all(np.allclose(x, x.T, rtol=1e-12, atol=0) for x in finite)
-    return symmetric and all(values[0] > SMALL * values[-1] for values in map(np.linalg.eigvalsh, finite))
+    return symmetric and all(values[0] > ZERO_SAMPLE * values[-1] for values in map(np.linalg.eigvalsh, finite))

@@ -25,7 +25,7 @@ from dalembert.formulations.equations import DerivationStep, Equations, Lazy
 from dalembert.formulations.quantity import DerivedQuantity
 from dalembert.formulations.scope import with_inputs
 from dalembert.formulations.speeds import Speeds, choose_speeds
-from dalembert.formulations.steps import SHOWN, closing_steps, gravity_formula, gravity_text, rotor_steps
+from dalembert.formulations.steps import DETAILED_FREEDOMS, closing_steps, gravity_formula, gravity_text, rotor_steps
 from dalembert.formulations.system import MultibodySystem, gravity_forces, projected, quantity, system_mass_matrix
 from dalembert.model.checks import expect_items
 from dalembert.tracing.trace import label
@@ -252,7 +252,7 @@ def _motion_steps(
         letter: J or T.
         formula: the general equation, LaTeX.
     """
-    if len(system.bodies) > SHOWN or len(system.v) > SHOWN:
+    if len(system.bodies) > DETAILED_FREEDOMS or len(system.v) > DETAILED_FREEDOMS:
         return [DerivationStep(title, text, (), formula)]
     shown: list[Any] = []
     for i, body in enumerate(system.bodies, 1):
@@ -273,7 +273,7 @@ def _acceleration_step(
     """
     first = r"T_i \dot{u}" if reduced else r"J_i \dot{v}"
     shown: list[Any] = []
-    if len(system.bodies) <= SHOWN and system.n <= SHOWN:
+    if len(system.bodies) <= DETAILED_FREEDOMS and system.n <= DETAILED_FREEDOMS:
         for i, (w, v) in enumerate(zip(*velocities[:2]), 1):
             shown.append(quantity(system, f"alpha_{i}", rf"\alpha_{{{i}}}", system.rate(w)))
             shown.append(quantity(system, f"a_{i}", f"a_{{{i}}}", system.rate(v)))

@@ -34,7 +34,7 @@ from dalembert.formulations.equations import DerivationStep, Equations
 from dalembert.formulations.lagrange import rate_steps
 from dalembert.formulations.mechanism_system import system_of
 from dalembert.formulations.quantity import DerivedQuantity
-from dalembert.formulations.steps import SHOWN, gravity_formula, gravity_text, rotor_steps
+from dalembert.formulations.steps import DETAILED_FREEDOMS, gravity_formula, gravity_text, rotor_steps
 from dalembert.formulations.system import MultibodySystem, gravity_forces, quantity, system_mass_matrix, velocity_map
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect
@@ -233,7 +233,7 @@ def _system(subject: MultibodySystem | Mechanism | MovingBodies) -> MultibodySys
 
 def _motion_steps(system: MultibodySystem) -> list[DerivationStep]:
     shown: list[DerivedQuantity] = []
-    if system.n <= SHOWN and len(system.bodies) <= SHOWN:
+    if system.n <= DETAILED_FREEDOMS and len(system.bodies) <= DETAILED_FREEDOMS:
         for i, body in enumerate(system.bodies, 1):
             shown.append(quantity(system, f"J_TG_{i}", f"J_{{TG{i}}}", body.Jv))
             shown.append(quantity(system, f"J_R_{i}", f"J_{{R{i}}}", body.Jw))

@@ -21,7 +21,7 @@ from dalembert.formulations.christoffel import coriolis_makers
 from dalembert.formulations.completion import completed
 from dalembert.formulations.equations import DerivationStep, Equations
 from dalembert.formulations.scope import Scope, with_inputs
-from dalembert.formulations.steps import SHOWN, gravity_formula, gravity_text, rotor_steps
+from dalembert.formulations.steps import DETAILED_FREEDOMS, gravity_formula, gravity_text, rotor_steps
 from dalembert.formulations.system import (
     MultibodySystem,
     gravity_forces,
@@ -115,7 +115,7 @@ def rate_steps(system: MultibodySystem) -> list[DerivationStep]:
         DerivationStep(
             "Rates of the coordinates",
             "Angular velocities are not the rates of quaternions, which are four and of unit length (FORBES).",
-            shown if system.n <= SHOWN else (),
+            shown if system.n <= DETAILED_FREEDOMS else (),
             r"\dot{q} = \Gamma(q)\, v, \quad v = S(q)\, \dot{q}, \quad S\,\Gamma = 1",
         )
     ]
@@ -125,7 +125,7 @@ def _steps(system: MultibodySystem, M: Any, T: Any, U: Any, c: Any, g: Any) -> l
     def q(name: str, symbol: str, values: Any) -> Any:
         return quantity(system, name, symbol, values)
 
-    shown = system.bodies if len(system.bodies) <= SHOWN and system.n <= SHOWN else []
+    shown = system.bodies if len(system.bodies) <= DETAILED_FREEDOMS and system.n <= DETAILED_FREEDOMS else []
     where = [q(f"center_{i}", f"p_{{C{i}}}", b.center) for i, b in enumerate(shown, 1)]
     jacobians = []
     for i, body in enumerate(shown, 1):

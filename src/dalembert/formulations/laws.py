@@ -14,7 +14,7 @@ from dalembert.constraints.rank import Decomposition
 from dalembert.dynamics import Dynamics
 from dalembert.errors import SingularityError, UnsupportedError
 from dalembert.formulations.agreement import AgreementRow
-from dalembert.formulations.constrained_laws import Motion, Search, compiled_errors
+from dalembert.formulations.constrained_laws import SampledMotion, Search, compiled_errors
 from dalembert.formulations.derive import derive
 from dalembert.formulations.equations import Equations
 from dalembert.formulations.mechanism_system import system_of
@@ -26,7 +26,7 @@ from dalembert.model import Inertia, Mechanism
 QUIET = 1e-6
 """Accelerations below this part of squared velocities, and their forces, are none: what differs is rounding."""
 
-STEP = 1e-30
+COMPLEX_STEP = 1e-30
 """Of the complex step: there is no subtraction, so it may be as small as it likes."""
 
 
@@ -122,8 +122,8 @@ def _scale(x: float) -> float:
 
 
 def _mass_rate(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    moved = q + 1j * STEP * (tangent_map(mechanism.tree, q).astype(float) @ v)
-    return np.asarray(mass_matrix(mechanism, moved), dtype=complex).imag / STEP
+    moved = q + 1j * COMPLEX_STEP * (tangent_map(mechanism.tree, q).astype(float) @ v)
+    return np.asarray(mass_matrix(mechanism, moved), dtype=complex).imag / COMPLEX_STEP
 
 
 def sensitivity_rows(mechanism: Mechanism, state: tuple[Any, Any, Any], tolerance: float) -> list[AgreementRow]:
@@ -140,8 +140,10 @@ def sensitivity_rows(mechanism: Mechanism, state: tuple[Any, Any, Any], toleranc
     G = tangent_map(mechanism.tree, q).astype(float)
 
     def column(dq: Any, dv: Any, da: Any) -> np.ndarray:
-        tau = inverse_dynamics(mechanism, q + 1j * STEP * dq, v + 1j * STEP * dv, a + 1j * STEP * da)
-        return np.asarray(tau, dtype=complex).imag / STEP
+        tau = inverse_dynamics(
+            mechanism, q + 1j * COMPLEX_STEP * dq, v + 1j * COMPLEX_STEP * dv, a + 1j * COMPLEX_STEP * da
+        )
+        return np.asarray(tau, dtype=complex).imag / COMPLEX_STEP
 
     still_q, still = np.zeros(mechanism.nq), np.zeros(n)
     units = np.eye(n)
@@ -196,7 +198,7 @@ def constraint_rows(
     closed = Dynamics(mechanism, elements=elements, include=include, parameters=numbers, reference=home)
     errors: dict[str, float] = {}
     forces: dict[str, float] = {}
-    motions: list[Motion] = []
+    motions: list[SampledMotion] = []
 
     def motion(inputs: Mapping[str, Any], u: np.ndarray) -> tuple[dict[Any, Any], list[np.ndarray]]:
         named = {"q": inputs["q"], "u": u, **({"t": inputs["t"]} if system.time is not None else {}), **values}
@@ -252,7 +254,7 @@ def constraint_rows(
             difference = float(np.abs(pull - A_.T @ multipliers).max() / _scale(most))
             forces[key] = float(np.maximum(forces.get(key, 0.0), difference))
         if errors:
-            motions.append(Motion(inputs["q"], v, float(clock.get("t", 0.0)), mine, _scale(size)))
+            motions.append(SampledMotion(inputs["q"], v, float(clock.get("t", 0.0)), mine, _scale(size)))
     errors |= compiled_errors(closed, motions, skipped) if motions else {}
     # Closing a loop to 1e-13 and solving the saddle both cost some digits.
     return search.rows_of_freedoms() + [
@@ -278,8 +280,8 @@ def _open(tolerance: float) -> AgreementRow:
 def _saddle_point(M: np.ndarray, A: np.ndarray, h: np.ndarray, gamma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Accelerations and multipliers of M a + h = A^T lambda, A a + gamma = 0, also where rows depend on each other.
 
-    Velocities are told in units of their own energy, rows in units of their own length, so that what counts as zero is
-    the same for mechanisms of any size.
+    Velocities are in units of their own energy, rows in units of their own length, so that what counts as zero is the
+    same for mechanisms of any size.
     """
     A = np.where(rounded_rows(A)[:, None], 0.0, A)
     weight = np.diag(M)

@@ -18,7 +18,7 @@ from dalembert.errors import SingularityError
 from dalembert.formulations.sample_ranks import is_singular, normalised
 from dalembert.tracing.graph import Expr
 
-SMALL = 1e-9
+ZERO_SAMPLE = 1e-9
 """Relative size below which a sample counts as zero."""
 
 TEXTBOOK, COFACTORS = 3, 6
@@ -63,7 +63,7 @@ class _Elimination:
             for j in self.columns:
                 x = self.left[i, j]
                 size = float(np.median(np.abs(self.numbers[:, i, j])))
-                if size < SMALL or is_zero(x) or not is_constant(x):
+                if size < ZERO_SAMPLE or is_zero(x) or not is_constant(x):
                     continue
                 score = (2 if is_one(x) else 1, size)
                 if score > best:
@@ -75,7 +75,7 @@ class _Elimination:
         there = [(i, j) for i in self.rows for j in self.columns if not is_zero(self.left[i, j])]
         in_row, in_column = Counter(i for i, _ in there), Counter(j for _, j in there)
         for i, j in there:
-            if 1 in (in_row[i], in_column[j]) and np.median(np.abs(self.numbers[:, i, j])) >= SMALL:
+            if 1 in (in_row[i], in_column[j]) and np.median(np.abs(self.numbers[:, i, j])) >= ZERO_SAMPLE:
                 return i, j
         return None
 

@@ -18,7 +18,7 @@ from dalembert.constraints.state import State
 from dalembert.dynamics import Dynamics
 from dalembert.formulations.agreement import AgreementRow
 from dalembert.formulations.equations import Equations
-from dalembert.formulations.laws import STEP
+from dalembert.formulations.laws import COMPLEX_STEP
 from dalembert.kinematics import pose
 from dalembert.kinematics.manifold import tangent_map
 from dalembert.model import Mechanism
@@ -95,9 +95,9 @@ def virtual_power(mechanism: Mechanism, q: np.ndarray, actions: Sequence[Action]
             here = pose(mechanism, q, name)
             point = here.inverse().apply(at.translation)
             for k, direction in enumerate(directions):
-                moved = pose(mechanism, q + 1j * STEP * direction, name)
-                velocity = np.imag(moved.apply(point)) / STEP
-                turning = vect(np.imag(moved.rotation) @ here.rotation.T) / STEP
+                moved = pose(mechanism, q + 1j * COMPLEX_STEP * direction, name)
+                velocity = np.imag(moved.apply(point)) / COMPLEX_STEP
+                turning = vect(np.imag(moved.rotation) @ here.rotation.T) / COMPLEX_STEP
                 result[k] += sign * float(force @ velocity + moment @ turning)
     return result
 
@@ -112,7 +112,7 @@ def _energy_slope(mechanism: Mechanism, name: str, q: np.ndarray) -> list[float]
     chosen = ForceSet(mechanism, [name])
     still = np.zeros(mechanism.nv)
     return [
-        complex(chosen.energy(State(mechanism, q + 1j * STEP * direction, still, TIME))).imag / STEP
+        complex(chosen.energy(State(mechanism, q + 1j * COMPLEX_STEP * direction, still, TIME))).imag / COMPLEX_STEP
         for direction in tangent_map(mechanism.tree, q).astype(float).T
     ]
 

@@ -284,7 +284,7 @@ def _place(trace: TracedMechanism, motion: LinkMotion, frame: str) -> Place:
 # ------------------------------------------------------------------------------------- force elements, damping, rotors
 
 
-MOST_NAMES = 6
+MOST_NAMED_JOINTS = 6
 """Joints that are named one by one."""
 
 
@@ -317,7 +317,9 @@ def left_out(mechanism: Mechanism, include: Sequence[str], elements: Sequence[st
     for term in TERMS:
         joints = [joint.name for joint in mechanism.joints if not scalar.is_zero(getattr(joint, term))]
         if joints and term not in include:
-            found.append(f"{term} of {', '.join(joints) if len(joints) <= MOST_NAMES else f'{len(joints)} joints'}")
+            found.append(
+                f"{term} of {', '.join(joints) if len(joints) <= MOST_NAMED_JOINTS else f'{len(joints)} joints'}"
+            )
     return tuple(found)
 
 

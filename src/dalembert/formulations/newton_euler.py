@@ -32,7 +32,7 @@ from dalembert.formulations.completion import completed
 from dalembert.formulations.equations import DerivationStep, Equations
 from dalembert.formulations.mechanism_system import TracedMechanism, system_around, traced
 from dalembert.formulations.quantity import DerivedQuantity
-from dalembert.formulations.steps import SHOWN, gravity_text, rotor_steps
+from dalembert.formulations.steps import DETAILED_FREEDOMS, gravity_text, rotor_steps
 from dalembert.formulations.system import MultibodySystem, quantity, with_rotors
 from dalembert.kinematics import motion
 from dalembert.model import Mechanism
@@ -272,7 +272,7 @@ def body_quantities(
     moving: list[DerivedQuantity] = []
     needed: list[DerivedQuantity] = []
     massive = [(link.name, matter) for link, matter in zip(trace.tree.links, trace.matter) if not matter.is_zero]
-    if len(massive) > SHOWN or system.n > SHOWN:
+    if len(massive) > DETAILED_FREEDOMS or system.n > DETAILED_FREEDOMS:
         return moving, needed
     still = arrays.zeros(system.n)
     field = system.field

@@ -52,7 +52,7 @@ def clear_ranks(samples: np.ndarray, typical: np.ndarray | None = None, clear: f
 
     Args:
         samples: numbers at some states, (states, rows, columns).
-        typical: the same at states that tell how long rows and columns are; by default these.
+        typical: the same at states that show how long rows and columns are; by default these.
         clear: singular values, of rows and columns of length one, that count.
     """
     typical = samples if typical is None else typical

@@ -18,7 +18,7 @@ from dalembert.tracing.trace import program_of
 Inputs = dict[str, np.ndarray]
 """Numbers for every input of a graph, by name."""
 
-ATTEMPTS = 20
+MOST_LOST_STATES = 20
 """How many states may be lost because a value does not exist there."""
 
 
@@ -37,7 +37,7 @@ def sampled(system: MultibodySystem, values: np.ndarray, states: int = 5) -> np.
     rng = np.random.default_rng(1)
     results: list[np.ndarray] = []
     lost: list[np.ndarray] = []
-    while len(results) < states and len(lost) < ATTEMPTS:
+    while len(results) < states and len(lost) < MOST_LOST_STATES:
         inputs = typical_inputs(system, rng)
         if close is not None:
             close(inputs, rng)

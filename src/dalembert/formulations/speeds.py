@@ -188,12 +188,12 @@ def choose_speeds(
 def _rows_of(names: Sequence[str], pfaffian: Sequence[Any]) -> str:
     """Which constraint each row belongs to; formulas of the user are seen in A itself."""
     formulas = {str(item) for item in pfaffian if not isinstance(item, NoSlip)}
-    told, first = [], 1
+    listed, first = [], 1
     for name, rows in itertools.groupby("as given" if name in formulas else name for name in names):
         last = first + len(list(rows)) - 1
-        told.append(f"{first if first == last else f'{first}-{last}'} {name}")
+        listed.append(f"{first if first == last else f'{first}-{last}'} {name}")
         first = last + 1
-    return f" Rows of A, and multipliers: {'; '.join(told)}." if set(names) - formulas else ""
+    return f" Rows of A, and multipliers: {'; '.join(listed)}." if set(names) - formulas else ""
 
 
 def _wanted(states: Assemblies, speeds: Sequence[Any], count: int) -> tuple[list[str], np.ndarray, np.ndarray]:
@@ -219,7 +219,7 @@ def _wanted(states: Assemblies, speeds: Sequence[Any], count: int) -> tuple[list
 
 
 def _refuse_contradiction(states: Assemblies, A: np.ndarray, b: np.ndarray, names: list[str], kept: list[int]) -> None:
-    """Rows that follow from others must demand what the others demand; told at sample states, by the median."""
+    """Rows that follow from others must demand what the others demand; decided at sample states, by the median."""
     both = states.at(np.concatenate([A, np.asarray(b)[:, None]], axis=1))
     matrices, sides = both[..., :-1], both[..., -1]
     for row in sorted(set(range(len(A))).difference(kept)):

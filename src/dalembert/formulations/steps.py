@@ -8,7 +8,7 @@ from dalembert.formulations.equations import DerivationStep
 from dalembert.formulations.quantity import DerivedQuantity
 from dalembert.formulations.system import MultibodySystem, quantity, rotor_matrix
 
-SHOWN = 6
+DETAILED_FREEDOMS = 6
 """Steps show single bodies, rotors and three-index tables for systems of up to this many degrees of freedom."""
 
 
@@ -21,7 +21,7 @@ def rotor_steps(system: MultibodySystem) -> list[DerivationStep]:
         f"The rotor of a joint turns at the rate s of the joint per {rate}; its inertia, reflected to the joint, is "
         "added to that of the bodies."
     )
-    shown = (quantity(system, "rotor_matrix", "M_r", rotor_matrix(system)),) if system.n <= SHOWN else ()
+    shown = (quantity(system, "rotor_matrix", "M_r", rotor_matrix(system)),) if system.n <= DETAILED_FREEDOMS else ()
     return [DerivationStep("Rotors", text, shown, r"M_r = \sum_r J_r s_r^T s_r")]
 
 

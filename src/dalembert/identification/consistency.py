@@ -21,12 +21,12 @@ import numpy as np
 from dalembert.errors import ArgumentError
 from dalembert.model.checks import expect_real, real_array
 
-NEAR = 0.9
+BOUNDARY_SHARE = 0.9
 """The largest part of the way to the boundary that one step may go."""
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class DefiniteBlock:
     """Some entries of x that must make a positive definite matrix P = sum of x_k E_k.
 
     Args:
@@ -70,7 +70,7 @@ def most_plausible(
     right = np.linalg.solve(root, values / size)
     parts = [(slice(10 * k, 10 * k + 10), UNITS) for k in range(bodies)]
     parts += [(slice(k, k + 1), np.ones((1, 1, 1))) for k in positive]
-    blocks = [Block(part, units, np.linalg.inv(np.tensordot(initial[part], units, 1))) for part, units in parts]
+    blocks = [DefiniteBlock(part, units, np.linalg.inv(np.tensordot(initial[part], units, 1))) for part, units in parts]
 
     # Far from the measurements steps would creep along the boundary; a path from large weights keeps inside.
     weight = max(gamma, float(((J @ initial - right) ** 2).sum()) / 10)
@@ -82,7 +82,9 @@ def most_plausible(
         weight = max(gamma, weight / 5)
 
 
-def _minimum(J: np.ndarray, right: np.ndarray, x: np.ndarray, blocks: Sequence[Block], weight: float) -> np.ndarray:
+def _minimum(
+    J: np.ndarray, right: np.ndarray, x: np.ndarray, blocks: Sequence[DefiniteBlock], weight: float
+) -> np.ndarray:
     """Newton's method with steps that stay inside and are halved until they gain."""
 
     def cost(x: np.ndarray) -> float:
@@ -98,7 +100,7 @@ def _minimum(J: np.ndarray, right: np.ndarray, x: np.ndarray, blocks: Sequence[B
     now = cost(x)
     for _ in range(100):
         step = _newton(J, J @ x - right, x, blocks, weight)
-        step *= min(1.0, NEAR / max(_approach(x, step, blocks), 1e-300))
+        step *= min(1.0, BOUNDARY_SHARE / max(_approach(x, step, blocks), 1e-300))
         for halvings in range(50):
             trial = x + step / 2**halvings
             new = cost(trial)
@@ -112,7 +114,7 @@ def _minimum(J: np.ndarray, right: np.ndarray, x: np.ndarray, blocks: Sequence[B
     return x
 
 
-def _approach(x: np.ndarray, step: np.ndarray, blocks: Sequence[Block]) -> float:
+def _approach(x: np.ndarray, step: np.ndarray, blocks: Sequence[DefiniteBlock]) -> float:
     """How much of the way to the boundary of the positive definite matrices a step goes: 1 reaches it."""
     farthest = 0.0
     for block in blocks:
@@ -122,7 +124,7 @@ def _approach(x: np.ndarray, step: np.ndarray, blocks: Sequence[Block]) -> float
     return farthest
 
 
-def _newton(J: np.ndarray, r: np.ndarray, x: np.ndarray, blocks: Sequence[Block], gamma: float) -> np.ndarray:
+def _newton(J: np.ndarray, r: np.ndarray, x: np.ndarray, blocks: Sequence[DefiniteBlock], gamma: float) -> np.ndarray:
     """Newton's step as a least-squares problem, which keeps its condition: with P^-1 = R R^T the distance has the
     gradient B^T vec(R^-1 P0^-1 R^-T - 1) and the second derivative B^T B, B of columns vec(R^T E R)."""
     rows, rights = [J], [-r]

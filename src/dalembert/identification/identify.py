@@ -18,7 +18,7 @@ from dalembert.model.checks import expect_real, real_array
 from dalembert.simulation.state import as_positive
 from dalembert.text.layout import aligned
 
-FEW = 30
+FEW_SAMPLES = 30
 """Samples below which no noise of single joints can be estimated, only one for all."""
 
 SLIGHT = 0.01
@@ -153,7 +153,7 @@ def identify(
     freedom = np.inf if sigma is not None else float(tau.size - len(kept))
     guessed = bool(bodies) and not any(model.body(name).inertia.is_zero for name in torques.unknown)
     guess = W @ (visible.matrix @ initial) if guessed else None
-    record = Record(tau, rest, left, values, covariance, freedom, sigma)
+    record = LeastSquaresFit(tau, rest, left, values, covariance, freedom, sigma)
     doubtful = tuple(doubts(record, visible, theta, guess))
     warn_of(doubtful)
     return Identification(
@@ -186,7 +186,7 @@ def _weighted(
         values = (Vt.T @ ((U.T @ triangle[:count, count]) / size)) / lengths
         left = rest - W @ values
         if sigma is None:
-            squares = (left**2).sum(axis=0) if samples >= FEW else np.full(nv, (left**2).sum() / nv)
+            squares = (left**2).sum(axis=0) if samples >= FEW_SAMPLES else np.full(nv, (left**2).sum() / nv)
             scale = np.maximum(np.sqrt(squares / (samples - count / nv)), 1e-12 * np.abs(rest).max() + 1e-300)
     inverse = Vt.T / size / lengths[:, None]
     return values, inverse @ inverse.T, float(size[0] / size[-1]), left
@@ -229,7 +229,7 @@ CHANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Record:
+class LeastSquaresFit:
     """What was measured, and what least squares made of it.
 
     Args:
@@ -251,7 +251,7 @@ class Record:
     noise: np.ndarray | None
 
 
-def doubts(record: Record, visible: Visible, found: np.ndarray, guess: np.ndarray | None) -> Iterator[str]:
+def doubts(record: LeastSquaresFit, visible: Visible, found: np.ndarray, guess: np.ndarray | None) -> Iterator[str]:
     """What should make one look at the measurements again, in words.
 
     Args:
@@ -284,7 +284,7 @@ def doubts(record: Record, visible: Visible, found: np.ndarray, guess: np.ndarra
         )
 
 
-def _within(off: np.ndarray, record: Record) -> bool:
+def _within(off: np.ndarray, record: LeastSquaresFit) -> bool:
     """Whether noise explains that the combinations of real bodies are off the measured ones.
 
     In sigmas, least squares leave as many squares as there are measurements; the deviation adds its own. It may add

@@ -30,7 +30,7 @@ Place = tuple[int, Transform]
 """The link that carries a frame, -1 for the ground, and the frame in it."""
 
 
-class State(Protocol):
+class KinematicState(Protocol):
     """A mechanism at a state: its links, the steps across its joints, its velocities if they are known."""
 
     @property
@@ -59,7 +59,7 @@ class Pair:
         rotation: R, axes of b in frame a.
     """
 
-    def __init__(self, state: State, a: Place, b: Place):
+    def __init__(self, state: KinematicState, a: Place, b: Place):
         self.state, self.places = state, (a, b)
         ancestors = state.tree.ancestors
         inner, outer = (ancestors[place[0]] if place[0] >= 0 else () for place in (a, b))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dalembert.model.mechanism import Mechanism
 
 
-ROUNDING = 1e-6
+INERTIA_SLACK = 1e-6
 """Relative slack for inertias: files carry six or seven digits."""
 
 
@@ -218,12 +218,12 @@ def impossible_inertias(bodies: Iterable[Body]) -> list[str]:
                 if is_negative(x)
             ]
             continue
-        if np.abs(tensor - tensor.T).max() > ROUNDING * max(np.abs(tensor).max(), 1e-300):
+        if np.abs(tensor - tensor.T).max() > INERTIA_SLACK * max(np.abs(tensor).max(), 1e-300):
             problems.append(f"{where}: the inertia tensor is not symmetric")
             continue
         moments = np.linalg.eigvalsh((tensor + tensor.T) / 2)
         shown = ", ".join(f"{x:.6g}" for x in moments)
-        slack = ROUNDING * max(abs(moments[2]), 1e-300)
+        slack = INERTIA_SLACK * max(abs(moments[2]), 1e-300)
         if moments[0] < -slack:
             problems.append(f"{where}: the inertia tensor is not positive: principal moments {shown} kg m^2")
         elif moments[0] + moments[1] < moments[2] - slack:

@@ -13,8 +13,7 @@ from dalembert.errors import ArgumentError
 from dalembert.kinematics.manifold import quaternion_places
 from dalembert.model import Mechanism
 from dalembert.model.parameters import substitute, symbolise
-from dalembert.simulation.held import constant_parts
-from dalembert.simulation.jumps import with_jumps
+from dalembert.simulation.interpolation import constant_parts, with_discontinuities
 
 if TYPE_CHECKING:
     from dalembert.simulation.trajectory import Trajectory
@@ -70,9 +69,9 @@ def work(motion: Trajectory) -> np.ndarray:
     """Work of the control since the start, J, (T,).
 
     Args:
-        motion: the motion; if its control was held and every period has a sample, forces are constant in between.
+        motion: the motion; under a zero-order hold of which every period has a sample, forces are constant between.
     """
-    whole = with_jumps(motion)
+    whole = with_discontinuities(motion)
     parts = constant_parts(whole)
     total = integral(whole.t, whole.power) if parts is None else _along_ways(parts)
     t = (whole if parts is None else parts).t
@@ -95,10 +94,10 @@ def _along_ways(parts: Trajectory) -> np.ndarray:
 
 
 def integral(t: np.ndarray, rate: np.ndarray) -> np.ndarray:
-    """The integral from the first sample on, by cubic splines between jumps; NaN from where the motion has ended on.
+    """The integral from the first sample on, by cubic splines between discontinuities; NaN after the end of the motion.
 
     Args:
-        t: times; two equal ones mark a jump.
+        t: times; two equal ones mark a discontinuity.
         rate: what to integrate, (T, ...); NaN from where the motion has ended on.
     """
     from scipy.interpolate import CubicSpline

@@ -1,26 +1,42 @@
-"""A batch of motions as arrays, cut into pieces for threads."""
+"""Many motions as arrays: where the arrays live, and the batch that is computed there.
+
+A space - the memory of the processor, or a CUDA device - takes what a user gives (arrays of any library, dictionaries,
+None), checks it, brings it to one form, and makes the batch: cut into pieces for threads, or one launch on the device.
+"""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cache
+from typing import Any, Protocol
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from dalembert.algebra.quaternions import unit_in_place
+from dalembert.cuda import arrays
+from dalembert.cuda.recurrence import CudaRecurrence
+from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SimulationWarning
+from dalembert.kinematics.manifold import quaternion_places
+from dalembert.model import Mechanism
+from dalembert.model.checks import expect_choice, real_array
 from dalembert.native.recurrence import Recurrence
 from dalembert.native.threads import default_threads, run_all
 from dalembert.simulation.progress import Progress
-from dalembert.simulation.summaries import SUMMARIES
+from dalembert.simulation.stabiliser import Moving, Stabiliser
+from dalembert.simulation.state import UNIT_LENGTH_SLACK, as_parameters, as_position, as_velocity, parameter_array
+from dalembert.simulation.stepping import SUMMARIES
 
-PIECE = 3e7
+THREAD_PIECE_TIME = 3e7
 """Nanoseconds, by estimate, after which a thread looks up: for Ctrl-C, and to share the work."""
 
 
 def check_count(made: Any, dtype: Any, steps: int) -> None:
-    """Refuse more steps than a precision can count, where they tell the time.
+    """Refuse more steps than a precision can count, where they count the time.
 
     Args:
         made: the loop.
@@ -51,8 +67,8 @@ def batch_shape(made: Recurrence, start: Sequence[Any], held: Mapping[str, Any],
         )
     except ValueError as error:
         given = {"q0": start[0], "v0": start[1], **held, **({} if rows is None else {"control": rows})}
-        told = ", ".join(f"{name} {tuple(array.shape)}" for name, array in given.items() if name != "h")
-        raise ArgumentError(f"the batch dimensions do not fit together: {told}") from error
+        shapes = ", ".join(f"{name} {tuple(array.shape)}" for name, array in given.items() if name != "h")
+        raise ArgumentError(f"the batch dimensions do not fit together: {shapes}") from error
 
 
 class Batch:
@@ -65,7 +81,7 @@ class Batch:
         rows: the driven input, (..., rows, n), or None.
         steps: how many.
         every: steps from record to record.
-        hold: steps for which a row is held.
+        hold: steps for which a row of controls acts.
         record: keep records.
         summaries: kind and function of each summary.
 
@@ -127,9 +143,9 @@ class Batch:
         """
         cost, width = self.made.cost, self.made.width
         workers = (threads or default_threads()) if self.count * self.steps * cost > 1e6 else 1
-        block = max(1, min(-(-self.count // workers), int(PIECE / (cost * self.steps)) + 1))
+        block = max(1, min(-(-self.count // workers), int(THREAD_PIECE_TIME / (cost * self.steps)) + 1))
         block = -(-block // width) * width
-        rounds = max(1, int(PIECE / (cost * max(block, width) * self.every))) * self.every
+        rounds = max(1, int(THREAD_PIECE_TIME / (cost * max(block, width) * self.every))) * self.every
         if self.hold < self.steps:  # rows and records begin anew with every call
             rounds = rounds * self.hold // math.gcd(rounds, self.hold)
         with Progress(self.made.name, progress) as line:
@@ -173,3 +189,324 @@ class Batch:
         if len(self.state) < 4:
             return []
         return [column.reshape(self.shape).copy() for column in self.state[3].T]
+
+
+class DeviceBatch:
+    """One batch of motions, computed on the current device and stream.
+
+    Args:
+        system: what moves; remembers the compiled loop.
+        made: the same loop for the processor; gives the program.
+        kind: library in whose arrays results come.
+        dtype: float64 or float32.
+        start: initial positions (..., nq) and velocities (..., nv).
+        held: the held inputs by name, in order, with any batch dimensions.
+        rows: the driven input, (..., rows, n), or None.
+        steps: how many.
+        every: steps from record to record.
+        hold: steps for which a row of controls acts.
+        record: keep records.
+        summaries: kind and function of each summary.
+
+    Attributes:
+        shape: of the batch.
+        done: which motions are complete, flat.
+    """
+
+    def __init__(
+        self,
+        system: Stabiliser,
+        made: Recurrence,
+        kind: str,
+        dtype: np.dtype,
+        start: Sequence[Any],
+        held: Mapping[str, Any],
+        rows: Any,
+        steps: int,
+        every: int,
+        hold: int,
+        record: bool,
+        summaries: Sequence[tuple[str, Any]],
+    ):
+        check_count(made, dtype, steps)
+        self.kind, self.steps, self.every, self.hold = kind, steps, every, hold
+        key = ("cuda", made)
+        if key not in system.made:
+            system.made[key] = CudaRecurrence(made.name, made.state, made.held, made.driven, lambda: made.program)
+        self.made: CudaRecurrence = system.made[key]
+        self.shape = batch_shape(made, start, held, rows)
+        self.count = math.prod(self.shape)
+        cp = self._cupy = arrays.cupy()
+        with arrays.device_errors(made.name):
+            self.state = [self._flat(x, 1, dtype) for x in start]
+            if len(made.state) == 4:
+                begin = cp.asarray([SUMMARIES[name][0] for name, _ in summaries], dtype)
+                self.state += [cp.zeros(self.count, dtype), cp.tile(begin, (self.count, 1))]
+            cores = [len(port.shape) for port in made.held]
+            self.held = [self._small(array, core, dtype) for array, core in zip(held.values(), cores)]
+            self.driven = [] if rows is None else [self._small(rows, 2, dtype)]
+            self.records: list[Any] = [None] * len(made.state)
+            if record:
+                for k in (0, 1):
+                    self.records[k] = cp.empty((1 + steps // every, made.state[k].size, self.count), dtype)
+        self.done = np.zeros(self.count, dtype=bool)
+
+    def _flat(self, array: Any, core: int, dtype: np.dtype) -> Any:
+        """One row per motion, in memory that is ours to change."""
+        cp = self._cupy
+        shape = array.shape[array.ndim - core :]
+        wide = cp.broadcast_to(cp.asarray(array), (*self.shape, *shape)).reshape(self.count, *shape)
+        return cp.array(wide, dtype, order="C")  # else it keeps the order of what is given, or is broadcast
+
+    def _small(self, array: Any, core: int, dtype: np.dtype) -> Any:
+        """One row per motion, or a single one if all share it."""
+        cp = self._cupy
+        array = cp.asarray(array)
+        own, shape = array.shape[: array.ndim - core], array.shape[array.ndim - core :]
+        if math.prod(own) == 1:
+            return cp.ascontiguousarray(array.reshape(1, *shape), dtype)
+        if own == self.shape:
+            return cp.ascontiguousarray(array.reshape(self.count, *shape), dtype)
+        return self._flat(array, core, dtype)
+
+    def run(self, threads: int | None, progress: bool | None) -> None:
+        """Compute all motions.
+
+        Args:
+            threads: must be None: the device decides.
+            progress: not shown; a device is asked for all at once.
+        """
+        if threads is not None:
+            raise ArgumentError(f"threads = {threads} is for the processor; a CUDA device uses all it has")
+        with arrays.device_errors(self.made.name):
+            self.made.run(
+                self.state, self.held, self.driven, self.state, self.records, self.steps, self.every, self.hold
+            )
+        self.done[:] = True
+
+    def _given_back(self, array: Any) -> Any:
+        with arrays.device_errors(self.made.name):
+            return arrays.give(array, self.kind)
+
+    def results(self) -> list[Any]:
+        """Records of q and v, then final q and v, in the shape of the batch and the kind of the caller's arrays.
+
+        Records lie in memory with the motions side by side, as they were written; the array is a view of that.
+        """
+        found = []
+        for kept, x in zip(self.records[:2], self.state[:2]):
+            if kept is None:
+                found.append(self._cupy.empty((*self.shape, 0, x.shape[-1]), x.dtype))
+            else:
+                found.append(self._cupy.moveaxis(kept, -1, 0).reshape(*self.shape, *kept.shape[:2]))
+        found += [x.reshape(*self.shape, x.shape[-1]) for x in self.state[:2]]
+        return [self._given_back(x) for x in found]
+
+    def summary(self) -> list[Any]:
+        """The summaries, in the shape of the batch."""
+        if len(self.state) < 4:
+            return []
+        return [self._given_back(self.state[3][:, k].reshape(self.shape).copy()) for k in range(self.state[3].shape[1])]
+
+
+class Space(Protocol):
+    """What a rollout asks of the place where its arrays live."""
+
+    def working(self) -> AbstractContextManager[None]:
+        """To be entered while arrays are made and computed here."""
+
+    def moving(self, moving: Moving | Stabiliser) -> Moving | Stabiliser:
+        """What is simulated, in a form that can be traced here."""
+
+    def array(self, given: Any, name: str) -> Any:
+        """Numbers as a user gives them."""
+
+    def stack(self, arrays: Sequence[Any]) -> Any:
+        """Arrays (..., n), broadcast together, as one (..., len(arrays), n)."""
+
+    def finite(self, array: Any) -> bool:
+        """Whether all numbers are."""
+
+    def position(self, mechanism: Mechanism, given: Any) -> Any:
+        """Positions (..., nq), quaternions of unit length."""
+
+    def velocity(self, mechanism: Mechanism, given: Any) -> Any:
+        """Velocities (..., nv)."""
+
+    def parameters(self, dynamics: Dynamics, given: Any) -> Any:
+        """Values of the parameters (..., k), or None if there are none."""
+
+    def host(self, array: Any) -> Any:
+        """An array in the memory of the processor; anything else as it is."""
+
+    def batch(self, system: Stabiliser, made: Recurrence, *rest: Any) -> Any:
+        """The batch that computes; the arguments are those of :class:`Batch`."""
+
+
+class Host:
+    """The memory of the processor; NumPy arrays."""
+
+    def working(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def moving(self, moving: Moving | Stabiliser) -> Moving | Stabiliser:
+        return moving
+
+    def array(self, given: Any, name: str) -> np.ndarray:
+        if isinstance(given, np.ndarray) and given.dtype == np.float64:  # which may be large; it is not changed
+            return given
+        return real_array(given, name)
+
+    def stack(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
+        return np.stack(np.broadcast_arrays(*arrays), axis=-2)
+
+    def finite(self, array: np.ndarray) -> bool:
+        return bool(np.isfinite(array).all())
+
+    def position(self, mechanism: Mechanism, given: Any) -> np.ndarray:
+        return as_position(mechanism, given, batch=True)
+
+    def velocity(self, mechanism: Mechanism, given: Any) -> np.ndarray:
+        return as_velocity(mechanism, given, batch=True)
+
+    def parameters(self, dynamics: Dynamics, given: Any) -> np.ndarray | None:
+        return as_parameters(dynamics, given, batch=True)
+
+    def host(self, array: Any) -> Any:
+        return array
+
+    def batch(self, system: Stabiliser, made: Recurrence, *rest: Any) -> Batch:
+        return Batch(made, *rest)
+
+
+class Device:
+    """A CUDA device: arrays of any library that are there are used there, all others are copied to it.
+
+    Args:
+        given: everything numeric that the user gave; decides in which kind of array and which precision results are.
+    """
+
+    def __init__(self, given: Sequence[Any]):
+        self._cupy = arrays.cupy()
+        with arrays.device_errors("rollout"):
+            self._cupy.cuda.runtime.getDeviceCount()  # says if there is none
+        known = [x for x in _leaves(given) if hasattr(x, "dtype")]
+        self.kind = arrays.library(tuple(known))
+        self.given = tuple(known)
+        single = bool(known) and all(str(x.dtype).rpartition(".")[2] == "float32" for x in known)
+        self.dtype = np.dtype(np.float32 if single else np.float64)
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """On the device of the caller's arrays and the stream of the caller's library."""
+        with arrays.device_errors("rollout"), arrays.stream(self.kind, self.given):
+            yield
+
+    def _foreign(self, given: Any) -> bool:
+        """Whether it is an array of a library other than NumPy."""
+        return hasattr(given, "dtype") and not isinstance(given, (np.ndarray, np.generic))
+
+    def moving(self, moving: Moving | Stabiliser) -> Moving | Stabiliser:
+        if isinstance(moving, Dynamics) and moving.device == "cuda":
+            if moving not in _twins:
+                _twins[moving] = moving.on("cpu")
+            return _twins[moving]
+        return moving
+
+    def array(self, given: Any, name: str) -> Any:
+        found = arrays.take(given, name)
+        return found if found.dtype.kind == "f" else found.astype(np.float64)
+
+    def stack(self, arrays: Sequence[Any]) -> Any:
+        return self._cupy.stack(self._cupy.broadcast_arrays(*arrays), axis=-2)
+
+    def finite(self, array: Any) -> bool:
+        return bool(_all_finite()(array))
+
+    def _vector(self, mechanism: Mechanism, given: Any, name: str, size: int) -> Any:
+        found = self.array(given, name)
+        if found.shape[-1:] != (size,):
+            raise ArgumentError(f"{name} has shape {found.shape}, but {mechanism.name!r} needs (..., {size})")
+        if not self.finite(found):
+            raise ArgumentError(f"{name} contains numbers that are not finite")
+        return found
+
+    def position(self, mechanism: Mechanism, given: Any) -> Any:
+        if not self._foreign(given):
+            return self._cupy.asarray(as_position(mechanism, given, batch=True))
+        q = self._vector(mechanism, given, "q0", mechanism.nq)
+        turning = quaternion_places(mechanism.tree)
+        q = q.copy() if turning else q
+        for k in turning:
+            length = self._cupy.sqrt((q[..., k : k + 4] ** 2).sum(axis=-1, keepdims=True))
+            worst = float(abs(length - 1).max()) if length.size else 0.0
+            if worst > UNIT_LENGTH_SLACK:
+                raise ArgumentError(
+                    f"q0[{k}:{k + 4}] must be a unit quaternion [x, y, z, w], scalar last; its length is off by "
+                    f"{worst:.3g}"
+                )
+        return unit_in_place(q, turning)
+
+    def velocity(self, mechanism: Mechanism, given: Any) -> Any:
+        if not self._foreign(given):
+            return self._cupy.asarray(as_velocity(mechanism, given, batch=True))
+        return self._vector(mechanism, given, "v0", mechanism.nv)
+
+    def parameters(self, dynamics: Dynamics, given: Any) -> Any:
+        names = dynamics.parameter_names
+        if not names or not any(self._foreign(x) for x in _leaves([given])):
+            found = as_parameters(dynamics, given, batch=True)
+            return None if found is None else self._cupy.asarray(found)
+        if isinstance(given, Mapping):
+            by_name = {str(name): value for name, value in given.items()}
+            own = {name: value for name, value in by_name.items() if not self._foreign(value)}
+            rest = {name: 0.0 for name in by_name if name not in own}
+            plain = parameter_array(dynamics, {**own, **rest}, batch=True)  # refuses names that do not exist
+            assert plain is not None
+            columns = [
+                self.array(by_name[name], name) if name in rest else self._cupy.asarray(plain[..., k])
+                for k, name in enumerate(names)
+            ]
+            given = self._cupy.stack(self._cupy.broadcast_arrays(*columns), axis=-1)
+        found = self.array(given, "parameters")
+        if found.shape[-1:] != (len(names),) or not self.finite(found):
+            raise ArgumentError(f"parameters have shape {found.shape}; expected finite numbers: {', '.join(names)}")
+        return found
+
+    def host(self, array: Any) -> Any:
+        if isinstance(array, self._cupy.ndarray) or self._foreign(array):
+            return self._cupy.asnumpy(arrays.take(array, "array"))
+        return array
+
+    def batch(self, system: Stabiliser, made: Recurrence, *rest: Any) -> Any:
+        dtype = self.dtype if system.dynamics.dtype is None else np.dtype(system.dynamics.dtype)
+        return DeviceBatch(system, made, self.kind, dtype, *rest)
+
+
+@cache
+def _all_finite() -> Any:
+    """One pass over an array, without another of its size in between."""
+    return arrays.cupy().ReductionKernel("T x", "bool y", "isfinite(x)", "a && b", "y = a", "true", "all_finite")
+
+
+_twins: WeakKeyDictionary[Dynamics, Dynamics] = WeakKeyDictionary()
+"""For dynamics made for a device the same ones for the processor, whose programs are traced into a step."""
+
+
+def _leaves(given: Sequence[Any]) -> Iterator[Any]:
+    for x in given:
+        yield from _leaves(list(x.values())) if isinstance(x, Mapping) else [x]
+
+
+def space_of(device: str | None, moving: Moving | Stabiliser, given: Sequence[Any]) -> Space:
+    """The space that a user asks for.
+
+    Args:
+        device: ``"cpu"`` or ``"cuda"``; None for that of the dynamics, or the processor.
+        moving: what is simulated.
+        given: everything numeric that the user gave.
+    """
+    if device is not None:
+        expect_choice(device, ("cpu", "cuda"), "rollout, device")
+    own = moving.device if isinstance(moving, Dynamics) else None
+    return Host() if (device or own or "cpu") == "cpu" else Device(given)

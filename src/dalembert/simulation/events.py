@@ -1,9 +1,10 @@
-"""Events: what to look for while a mechanism moves, and what to do when it happens."""
+"""Events: what to look for while a mechanism moves, what to do when it happens, and the search along a motion."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -167,3 +168,243 @@ def joint_stop(
         for name, stop, direction in (("lower", lower, -1), ("upper", upper, 1))
         if np.isfinite(stop)
     )
+
+
+SEARCH_POINTS = 8
+"""At how many points of a step events are looked for, so that a quick double crossing is seen."""
+
+APPROACH_SHARE = 1e-3
+"""Over what part of the way between these points it is seen whether a function comes nearer to zero."""
+
+TOGETHER = 1e-6
+"""Functions that touch zero within so small a part of a step do it at once: extremes are known no better."""
+
+
+class _Found(NamedTuple):
+    """An event in a step: when, which, on what side of zero it is then, and whether it only touches."""
+
+    when: float
+    which: int
+    side: float
+    touches: bool
+
+
+BEYOND = 1e-9
+"""By how much a motion may start beyond an event that cannot be passed, because of rounding, m or rad; of large
+coordinates this part."""
+
+
+StateAt = Callable[[float], tuple[np.ndarray, np.ndarray]]
+"""Gives (q, v) at times of a step."""
+
+
+class Watch:
+    """Looks for events along a motion; remembers on which side of zero each of them is.
+
+    Args:
+        events: what to look for.
+    """
+
+    def __init__(self, events: Sequence[Event]):
+        self.events = tuple(events)
+        self._side = np.zeros(len(self.events))
+        self._known = np.zeros(len(self.events))  # the time at which an event was last surely on that side
+        self._nearing: list[bool | None] = [None] * len(self.events)  # whether it came nearer when last seen
+        self._quiet = np.zeros(len(self.events), dtype=bool)  # whether it happened and was not far from zero since
+        self._touched: set[int] = set()
+        self._began = False
+
+    def start(
+        self, t: float, q: np.ndarray, v: np.ndarray, later: Callable[[], tuple], fired: Sequence[Event] = ()
+    ) -> None:
+        """Begin, or go on, at a state. At the very start and after a reset an event that is zero is on the side to
+        which it moves; else it stays on its side, so that its crossing is still to come.
+
+        Args:
+            t: time.
+            q: positions.
+            v: velocities.
+            later: gives time, positions and velocities a moment later.
+            fired: the events that led here; they count as zero.
+        """
+        afresh = not self._began or any(event.reset is not None for event in fired)
+        self._began = True
+        if afresh or fired:
+            self._nearing = [None] * len(self.events)
+        for k, event in enumerate(self.events):
+            value, self._known[k] = event.value(t, q, v), t
+            self._quiet[k] = event.touch > 0 and (event in fired or (self._quiet[k] and not afresh))
+            turned_back = k in self._touched and not afresh
+            if event.hard and (afresh or event in fired):
+                self._stay_before(k, value, t, q, v, later)
+                continue
+            if (event in fired and not turned_back) or (afresh and value == 0):
+                moment = later()
+                value, self._known[k] = event.value(*moment) - value, moment[0]
+            elif not afresh:
+                continue
+            self._side[k] = np.sign(value)
+        self._touched = set()
+
+    def _stay_before(
+        self, k: int, value: float, t: float, q: np.ndarray, v: np.ndarray, later: Callable[[], tuple]
+    ) -> None:
+        """An event that cannot be passed has every motion on its nearer side; pushed beyond, it happens at once."""
+        event, little = self.events[k], BEYOND * max(1.0, float(np.abs(q).max()))
+        if value * event.direction > little:
+            message = f"the motion would begin beyond {event.name!r}, by {abs(value):.3g}; let it begin before or there"
+            raise Fault(message, t, q, v)
+        self._side[k] = -event.direction
+        if abs(value) <= little:
+            moment = later()
+            if event.value(*moment) * event.direction < 0:
+                self._known[k] = moment[0]
+
+    def calm(self, t0: float, t1: float, state: StateAt, guess: Callable[[float], tuple | None]) -> bool:
+        """Whether all events stay so far from zero in a step that nothing can happen; then they are done with it.
+
+        Args:
+            t0: begin of the step.
+            t1: its end.
+            state: gives (q, v) at times between.
+            guess: gives about the same at less expense, right at both ends and worst in the middle; or None.
+        """
+        try:
+            calm = self.events and all(self._far(k, t0, t1, state, guess) for k in range(len(self.events)))
+        except Fault:  # it may be defined where the motion goes, and not beside it
+            return False
+        for k in range(len(self.events) if calm else 0):
+            self._known[k], self._nearing[k], self._quiet[k] = t1, None, False
+        return bool(calm)
+
+    def _far(self, k: int, t0: float, t1: float, state: StateAt, guess: Callable[[float], tuple | None]) -> bool:
+        """Whether an event stays far from zero in a step."""
+        event, side, values = self.events[k], float(self._side[k]), []
+        times = np.linspace(t0, t1, SEARCH_POINTS + 1).tolist()
+        for t in times:
+            if (at := guess(t)) is None:
+                return False
+            values.append(side * event.value(t, *at))
+        middle = times[SEARCH_POINTS // 2]
+        wrong = abs(values[SEARCH_POINTS // 2] - side * event.value(middle, *state(middle)))
+        # Between points it goes no farther beyond them than from one to the next.
+        return min(values) > event.touch + 2 * wrong + max(abs(b - a) for a, b in pairwise(values))
+
+    def first(self, t0: float, t1: float, state: StateAt, rough: StateAt) -> tuple[tuple[Event, ...], float] | None:
+        """The first events in a step, several if they come at once, with their time; None if nothing happens.
+
+        Args:
+            t0: begin of the step.
+            t1: its end.
+            state: gives (q, v) at times between.
+            rough: gives them but for what the end of a step corrects, at less expense: there events are looked for.
+        """
+        if not self.events:
+            return None
+        for a, b in pairwise(np.linspace(t0, t1, SEARCH_POINTS + 1).tolist()):
+            found: list[_Found] = []
+            sides, far = {}, []
+            for k, event in enumerate(self.events):
+                value = event.value(b, *rough(b))
+                sure = b == t1 or np.sign(value) != self._side[k]
+                value = event.value(b, *state(b)) if sure else value
+                side = np.sign(value)
+                passes = side and self._side[k] and side != self._side[k] and event.direction in (0, side)
+                if passes and (root := self._heard(k, a, b, state)) is not None:
+                    found.append(_Found(root, k, side, False))
+                elif (turn := self._turn(k, a, b, value, state, rough)) is not None:
+                    found.append(turn)
+                elif side and sure:
+                    sides[k] = side
+                if abs(value) > event.touch:
+                    far.append(k)
+            if found:
+                when = min(item.when for item in found)
+                now = [item for item in found if self._at_once(item, when, t1 - t0, state)]
+                for k in sides:  # what others do later will be seen again
+                    self._side[k] = np.sign(self.events[k].value(when, *state(when))) or self._side[k]
+                for item in now:
+                    self._side[item.which] = item.side
+                self._touched = {item.which for item in now if item.touches}
+                return tuple(self.events[item.which] for item in now), when
+            self._quiet[far] = False
+            for k, side in sides.items():
+                self._side[k], self._known[k] = side, b
+        return None
+
+    def last(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[Event, ...]:
+        """Events that become zero exactly at the end, where they cannot be seen to pass it.
+
+        Args:
+            t: the end.
+            q: positions.
+            v: velocities.
+        """
+        return tuple(
+            event
+            for k, event in enumerate(self.events)
+            if self._side[k] and event.direction in (0, -self._side[k]) and event.value(t, q, v) == 0
+        )
+
+    def _at_once(self, item: _Found, when: float, step: float, state: StateAt) -> bool:
+        """Whether an event happens with the first one, or is not on its side any more: going on from there it would
+        not be seen.
+        """
+        if item.touches and item.when - when <= TOGETHER * step:
+            return True
+        side = np.sign(self.events[item.which].value(when, *state(when)))
+        return bool(item.when == when or side != self._side[item.which])
+
+    def _root(self, k: int, a: float, b: float, state: StateAt) -> float:
+        """When an event passes zero, given that it is beyond at b, and was not at a, but for errors."""
+        event, known = self.events[k], float(self._known[k])
+        for begin in (max(a, known), known):
+            if np.sign(event.value(begin, *state(begin))) == self._side[k]:
+                return _zero(event, begin, b, state)
+        return known  # so little beyond that interpolation cannot decide
+
+    def _heard(self, k: int, a: float, b: float, state: StateAt) -> float | None:
+        """When an event passes zero that is beyond at b; None if it happened before and was never far since."""
+        root = self._root(k, a, b, state)
+        if self._quiet[k] and (root <= a or -self._extreme(k, a, root, -1, state)[1] <= self.events[k].touch):
+            return None
+        return root
+
+    def _turn(self, k: int, a: float, b: float, value: float, state: StateAt, rough: StateAt) -> _Found | None:
+        """Where an event turns round between a and b, if it touches zero there, or passes it for a moment."""
+        event, side, little = self.events[k], self._side[k], APPROACH_SHARE * (b - a)
+
+        def distance(t: float) -> float:
+            return float(side * event.value(t, *rough(t)))
+
+        came = distance(a + little) < distance(a) if self._nearing[k] is None else self._nearing[k]
+        self._nearing[k] = goes = distance(b) < distance(b - little)
+        if side == 0 or side * value < 0 or not came or goes:
+            return None
+        when, least = self._extreme(k, a, b, 1, state)
+        there = event.direction in (0, -side)
+        if least < -event.touch:  # where only the way back counts, that is reported
+            found = self._root(k, a, when, state) if there else _zero(event, when, b, state)
+            return _Found(found, k, -side if there else side, False)
+        return _Found(when, k, side, True) if there and 0 < event.touch >= least and not self._quiet[k] else None
+
+    def _extreme(self, k: int, a: float, b: float, sign: int, state: StateAt) -> tuple[float, float]:
+        """Where between a and b an event is nearest to zero (1) or farthest (-1), and sign times the distance there,
+        negative distances being beyond.
+        """
+        from scipy.optimize import minimize_scalar
+
+        event, factor = self.events[k], sign * self._side[k]
+        found = minimize_scalar(
+            lambda t: factor * event.value(t, *state(t)), bounds=(a, b), method="bounded",
+            options={"xatol": 1e-9 * (b - a)},
+        )  # fmt: skip
+        return float(found.x), float(found.fun)
+
+
+def _zero(event: Event, a: float, b: float, state: StateAt) -> float:
+    """Where between a and b, on different sides of it, an event is zero."""
+    from scipy.optimize import brentq
+
+    tiny = 4 * np.finfo(float).eps * max(1.0, abs(b))
+    return float(brentq(lambda t: event.value(t, *state(t)), a, b, xtol=tiny, rtol=1e-14))

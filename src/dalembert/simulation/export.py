@@ -20,17 +20,17 @@ from dalembert.model import Mechanism
 from dalembert.model.checks import expect_path
 from dalembert.model.names import position_names, velocity_names
 from dalembert.simulation.events import Occurrence
-from dalembert.simulation.moving import Moving, stabilised
+from dalembert.simulation.stabiliser import Moving, stabilised
 
 if TYPE_CHECKING:
     from dalembert.simulation.trajectory import Trajectory
 
 ARRAYS = ("t", "q", "v", "tau", "wrenches")
-TOLD = ("mechanism", "digest", "positions", "status", "include", "wrench_frames", "elements")
-"""What an archive must hold, and must tell about it, to be read."""
+REQUIRED = ("mechanism", "digest", "positions", "status", "include", "wrench_frames", "elements")
+"""Arrays and description that an archive must have to be read."""
 
-HELD = ("hold", "held_from")
-"""What the ``info`` of a motion tells about its control, and an archive keeps."""
+HOLD = ("hold", "held_from")
+"""What the ``info`` of a motion says about the zero-order hold of its control, and an archive keeps."""
 
 COMPONENTS = ("force x", "force y", "force z", "moment x", "moment y", "moment z")
 """Of a wrench, in the axes of its frame."""
@@ -93,24 +93,23 @@ def write_npz(trajectory: Trajectory, path: str | Path) -> None:
         path: file to write.
     """
     m = trajectory.mechanism
-    told = {
+    about = {
         "mechanism": m.name, "digest": m.digest, "positions": position_names(m), "velocities": velocity_names(m),
         "status": trajectory.status, "include": trajectory.dynamics.include,
         "wrench_frames": trajectory.dynamics.wrenches, "parameters": trajectory.dynamics.parameter_names,
         "elements": trajectory.dynamics.elements.names, "constraints": tuple(trajectory.dynamics.constraints.info),
         "events": [event.name for event in trajectory.events],
-        **{name: trajectory.info.get(name) for name in HELD},
+        **{name: trajectory.info.get(name) for name in HOLD},
     }  # fmt: skip
     arrays = {name: getattr(trajectory, name) for name in ARRAYS}
-    for name in ("events", "jumps"):
-        states = getattr(trajectory, name)
+    for name, states in (("events", trajectory.events), ("jumps", trajectory.discontinuities)):
         arrays |= {f"{name}_{part}": np.array([getattr(state, part) for state in states]) for part in "tqv"}
     if trajectory.parameters is not None:
         arrays["parameters"] = trajectory.parameters
 
     def write(name: str) -> None:
         with open(name, "wb") as file:
-            np.savez(file, **arrays, about=np.array(json.dumps(told)))  # type: ignore[arg-type]
+            np.savez(file, **arrays, about=np.array(json.dumps(about)))  # type: ignore[arg-type]
 
     write_file(path, write)
 
@@ -124,7 +123,7 @@ def load_trajectory(path: str | Path, mechanism: Moving) -> Trajectory:
             warning says if it is not the one that moved: quantities along the motion are those of the one given.
     """
     from dalembert.simulation.interpolation import Hermite
-    from dalembert.simulation.trajectory import State, Trajectory
+    from dalembert.simulation.trajectory import Sample, Trajectory
 
     path = expect_path(path, "load_trajectory, path")
     if path.is_dir():
@@ -135,13 +134,13 @@ def load_trajectory(path: str | Path, mechanism: Moving) -> Trajectory:
         _check_sizes(path)
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in (*ARRAYS, "parameters") if name in file.files}
-            told = json.loads(str(file["about"])) if "about" in file.files else {}
-            happened, jumped = (
+            about = json.loads(str(file["about"])) if "about" in file.files else {}
+            happened, reset = (
                 [file[f"{name}_{part}"] for part in "tqv" if f"{name}_{part}" in file.files]
                 for name in ("events", "jumps")
             )
             missing = [name for name in ARRAYS if name not in arrays]
-            missing += [name for name in TOLD if not isinstance(told, dict) or name not in told]
+            missing += [name for name in REQUIRED if not isinstance(about, dict) or name not in about]
     except FileNotFoundError as error:
         raise FormatError("there is no such file", path) from error
     except FormatError:
@@ -151,34 +150,36 @@ def load_trajectory(path: str | Path, mechanism: Moving) -> Trajectory:
     if missing:
         raise FormatError(f"this is no trajectory written by to_npz: it lacks {', '.join(missing)}", path)
     given = isinstance(mechanism, Mechanism)
-    acting = (told.get("constraints", "all"), told["elements"]) if given else ("all", "all")
-    system = stabilised(mechanism, told["include"] if given else (), told["wrench_frames"], *acting)
+    acting = (about.get("constraints", "all"), about["elements"]) if given else ("all", "all")
+    system = stabilised(mechanism, about["include"] if given else (), about["wrench_frames"], *acting)
     model = system.mechanism
     names = list(position_names(model))
-    if names != told["positions"]:
+    if names != about["positions"]:
         raise FormatError(
-            f"it belongs to the mechanism {told['mechanism']!r} with the coordinates {told['positions']}, not to "
+            f"it belongs to the mechanism {about['mechanism']!r} with the coordinates {about['positions']}, not to "
             f"{model.name!r} with {names}",
             path,
         )
-    disagreement = _disagreement(arrays, happened, jumped, told.get("events", []), model.nq, model.nv)
+    disagreement = _disagreement(arrays, happened, reset, about.get("events", []), model.nq, model.nv)
     if disagreement:
         raise FormatError(f"this trajectory was damaged or edited: {disagreement}", path)
     needed = list(system.dynamics.parameter_names)
-    if needed != told.get("parameters", needed) or len(needed) != len(arrays.get("parameters", ())):
+    if needed != about.get("parameters", needed) or len(needed) != len(arrays.get("parameters", ())):
         raise FormatError(
-            f"it was computed with the parameters {told.get('parameters', [])}, but {model.name!r} as it is given has "
+            f"it was computed with the parameters {about.get('parameters', [])}, but {model.name!r} as it is given has "
             f"{needed}; give Dynamics(mechanism, parameters=[...]) with the same addresses, or the same symbols",
             path,
         )
-    if told["digest"] != model.digest:
-        message = f"{path}: the mechanism {told['mechanism']!r} that moved is not {model.name!r} as it is given: names "
+    if about["digest"] != model.digest:
+        message = (
+            f"{path}: the mechanism {about['mechanism']!r} that moved is not {model.name!r} as it is given: names "
+        )
         message += "of coordinates agree, other data do not. Energies, accelerations and forces are those of the latter"
         warnings.warn(message, ModelWarning, stacklevel=2)
-    events = tuple(Occurrence(name, float(t), q, v) for name, t, q, v in zip(told.get("events", ()), *happened))
-    made = Trajectory(system.with_parameters(arrays.get("parameters")), **arrays, events=events, status=told["status"])
-    made.jumps = tuple(State(float(t), q, v) for t, q, v in zip(*jumped))
-    made.info = {name: told[name] for name in HELD if told.get(name) is not None}
+    events = tuple(Occurrence(name, float(t), q, v) for name, t, q, v in zip(about.get("events", ()), *happened))
+    made = Trajectory(system.with_parameters(arrays.get("parameters")), **arrays, events=events, status=about["status"])
+    made.discontinuities = tuple(Sample(float(t), q, v) for t, q, v in zip(*reset))
+    made.info = {name: about[name] for name in HOLD if about.get(name) is not None}
     made.interpolant = Hermite(made)
     return made
 

@@ -1,4 +1,4 @@
-"""One step at a time: SciPy's adaptive integrators and our steppers of fixed step behind the same few methods."""
+"""One step at a time: SciPy's adaptive integrators and our steppers of fixed step behind one protocol."""
 
 from __future__ import annotations
 
@@ -6,18 +6,91 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from dalembert.errors import ArgumentError, SimulationWarning, SingularityError
 from dalembert.model.checks import shown
-from dalembert.simulation.differences import differences
+from dalembert.simulation.equations import KernelEquations
 from dalembert.simulation.inputs import Fault
-from dalembert.simulation.kernel_equations import KernelEquations
-from dalembert.simulation.pace import Pace, friction_that_jumps
+from dalembert.simulation.stabiliser import Stabiliser
 from dalembert.simulation.state import as_positive
 from dalembert.simulation.steppers import STEPPERS, Stepper
+
+DIFFERENCE_STEP, DIFFERENCE_FLOOR = 1e-5, 1e-3
+"""Steps: relative to a component of the state, or to the second number where that is smaller."""
+
+
+def differences(flow: Callable[[float, np.ndarray], np.ndarray], t: float, x: np.ndarray) -> np.ndarray:
+    """d flow / d x, (n, n).
+
+    Args:
+        flow: of time and state.
+        t: time.
+        x: state, (n,).
+    """
+    found = np.empty((len(x), len(x)))
+    for k, h in enumerate(DIFFERENCE_STEP * np.maximum(np.abs(x), DIFFERENCE_FLOOR)):
+        ahead, behind = x.copy(), x.copy()
+        ahead[k] += h
+        behind[k] -= h
+        found[:, k] = (flow(t, ahead) - flow(t, behind)) / (ahead[k] - behind[k])
+    return found
+
+
+PACE_STEPS, ENDLESS = 2000, 1e8
+"""If after so many steps so many more would be needed at this pace, the integrator is stuck."""
+
+
+class Pace:
+    """Looks every so many steps at how far they came."""
+
+    def __init__(self) -> None:
+        self._bound, self._count, self._mark = math.inf, 0, 0.0
+
+    def begin(self, t: float, bound: float) -> None:
+        """The integrator begins, or goes on towards the same bound after a correction.
+
+        Args:
+            t: time.
+            bound: where it wants to get.
+        """
+        if bound != self._bound:
+            self._bound, self._count, self._mark = bound, 0, t
+
+    def stuck(self, t: float) -> str:
+        """After a step: how far the last ones came, if the bound is out of sight; else nothing.
+
+        Args:
+            t: time.
+        """
+        self._count += 1
+        if self._count % PACE_STEPS:
+            return ""
+        covered, self._mark = t - self._mark, t
+        slow = (self._bound - t) * PACE_STEPS > ENDLESS * covered
+        return f"its last {PACE_STEPS} steps covered {covered:.3g} s" if slow else ""
+
+
+def discontinuous_friction(system: Stabiliser) -> str:
+    """What to say of friction without a transition, if there is any; else nothing.
+
+    Args:
+        system: what moves.
+    """
+    acting = system.dynamics.elements.names
+    items = [x for x in system.dynamics.numbers.forces if x.name in acting] if acting else []
+    for item in items:
+        if item.kind == "joint-friction" and item.value and not item.smoothing:
+            return f"the friction {item.name!r} is discontinuous where its joint comes to rest; give it a smoothing"
+    if "friction" not in system.dynamics.include:
+        return ""
+    return (
+        "the friction of joints, f sign(v), is discontinuous where one comes to rest; leave it out, or put force "
+        "elements 'joint-friction' with smoothing in its place"
+    )
+
 
 ADAPTIVE = {
     "DOP853": "explicit Runge-Kutta of order 8; the default",
@@ -35,10 +108,10 @@ STIFF = ("Radau", "BDF", "LSODA")
 MULTISTEP = ("BDF", "LSODA")
 """Those that remember more than the last state, which therefore must not be changed under their hands."""
 
-TOLERANCE, STEP = 1e-9, 1e-3
+DEFAULT_TOLERANCE, DEFAULT_STEP = 1e-9, 1e-3
 """Relative and absolute tolerance of adaptive methods, and step of the others, s, where nothing is said."""
 
-DRIFT = 300.0
+RESTART_DISTANCE = 300.0
 """How many tolerances a state may be from its projection before a multistep method is started anew."""
 
 
@@ -46,7 +119,7 @@ HUGE = 1e100
 """States and derivatives beyond this have left physics: squares overflow, and SciPy looks for a step for ever."""
 
 
-class Step(NamedTuple):
+class IntegrationStep(NamedTuple):
     """From t0 to t1; ``state(t)`` gives x = [q; v] in between; ``dense`` is what to keep for later, if anything;
     ``guess(t)``, if ``state`` is expensive, gives about (q, v) at less expense, or None.
     """
@@ -57,6 +130,29 @@ class Step(NamedTuple):
     state: Callable[[float], np.ndarray]
     dense: Any
     guess: Callable[[float], tuple[np.ndarray, np.ndarray] | None] | None = None
+
+
+class Integrator(Protocol):
+    """Advances one motion step by step, from leg to leg; a leg ends where the motion must stop exactly."""
+
+    equations: KernelEquations
+
+    @property
+    def step_length(self) -> float | None:
+        """The fixed step, s; None if tolerances choose the steps."""
+
+    def start(self, t: float, x: np.ndarray, bound: float) -> None:
+        """Begin, or begin anew, at a state; stop at the bound."""
+
+    def step(self) -> IntegrationStep:
+        """Go on by one step."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether the bound is reached."""
+
+    def correct(self, x: np.ndarray) -> None:
+        """Go on from a state close to the last one, such as its projection on the constraints."""
 
 
 class Adaptive:
@@ -80,7 +176,7 @@ class Adaptive:
         max_step: float,
         jacobian: Callable[[float, np.ndarray], np.ndarray] | None = None,
     ):
-        self.equations, self.method = equations, method
+        self.equations, self.method, self.step_length = equations, method, None
         self.options: dict[str, Any] = {"rtol": rtol, "atol": atol, "max_step": max_step}
         if method in STIFF and (jacobian is not None or method != "LSODA"):  # which takes its own differences
             self.options["jac"] = jacobian or partial(differences, self.flow)
@@ -90,12 +186,7 @@ class Adaptive:
         self._pace = Pace()
 
     def flow(self, t: float, x: np.ndarray) -> np.ndarray:
-        """Derivative of the state, with a fault where it does not exist.
-
-        Args:
-            t: time.
-            x: state.
-        """
+        """Derivative of the state, with a fault where it does not exist."""
         try:
             found = self.equations.flow(t, x)
             if not math.isfinite(found.sum()) and np.isfinite(x).all() and np.abs(x).max() < HUGE:
@@ -107,13 +198,7 @@ class Adaptive:
             raise
 
     def start(self, t: float, x: np.ndarray, bound: float) -> None:
-        """Begin, or begin anew, at a state.
-
-        Args:
-            t: time.
-            x: state.
-            bound: where to stop.
-        """
+        """Begin, or begin anew, at a state; stop at the bound."""
         import scipy.integrate
 
         self._look(t, x)
@@ -128,7 +213,7 @@ class Adaptive:
         self._solver = solver
         self._pace.begin(t, bound)
 
-    def step(self) -> Step:
+    def step(self) -> IntegrationStep:
         """Go on by one step."""
         solver = self._solver
         x_before = solver.y
@@ -138,22 +223,22 @@ class Adaptive:
             raise self._fault
         nq = len(x_before) - self.equations.system.mechanism.nv
         if solver.status == "failed":
-            reasons = str(message).rstrip("."), friction_that_jumps(self.equations.system)
+            reasons = str(message).rstrip("."), discontinuous_friction(self.equations.system)
             why = "".join(f": {reason}" for reason in reasons if reason)
             advice = ". Loosen rtol and atol" + ("" if self.method in STIFF else ", or try the method 'Radau'")
             message = f"{self.method} cannot go on{why}"
             raise Fault(message, solver.t, x_before[:nq], x_before[nq:], advice=advice)
         stuck = self._pace.stuck(solver.t)
         if stuck:
-            why = friction_that_jumps(self.equations.system)
+            why = discontinuous_friction(self.equations.system)
             why = why or "a control that switches or a very stiff spring, for example"
-            message = f"{self.method} is stuck: {stuck}. Something jumps, runs away or is very stiff: {why}"
+            message = f"{self.method} is stuck: {stuck}. Something is discontinuous, runs away or is very stiff: {why}"
             advice = ". Fixed steps (method='rk4') go on"
             raise Fault(message, solver.t, solver.y[:nq], solver.y[nq:], advice=advice)
         if solver.status == "running" or self._length is None:
             self._length = solver.step_size
         dense = solver.dense_output()
-        return Step(solver.t_old, solver.t, solver.y, dense, dense)
+        return IntegrationStep(solver.t_old, solver.t, solver.y, dense, dense)
 
     def _look(self, t: float, x: np.ndarray) -> None:
         """See whether a singular configuration is near; only states on the constraints can go on over it."""
@@ -170,37 +255,33 @@ class Adaptive:
         return self._solver.status != "running"
 
     def correct(self, x: np.ndarray) -> None:
-        """Go on from a state close to the last one.
-
-        Args:
-            x: that state.
-        """
+        """Go on from a state close to the last one."""
         solver = self._solver
         if x is solver.y or self.finished:
             return
         nq = self.equations.system.mechanism.nq
-        if self.equations.near_singular and np.abs((x - solver.y)[nq:]).max() > JUMP * np.abs(x[nq:]).max():
+        if self.equations.near_singular and np.abs((x - solver.y)[nq:]).max() > VELOCITY_CHANGE * np.abs(x[nq:]).max():
             message = "the velocity belongs to none of the motions that are possible behind a singular configuration"
             raise Fault(message, solver.t, solver.y[:nq], solver.y[nq:])
         self._look(solver.t, x)
         if self.method not in MULTISTEP:
             solver.y, solver.f = x, self.flow(solver.t, x)
             return
-        allowed = DRIFT * (self.options["atol"] + self.options["rtol"] * np.abs(x))
+        allowed = RESTART_DISTANCE * (self.options["atol"] + self.options["rtol"] * np.abs(x))
         if (np.abs(x - solver.y) > allowed).any():
             self._length = None  # a multistep method begins with low order and short steps
             self.start(solver.t, x, solver.t_bound)
 
 
-JUMP = 1e-3
+VELOCITY_CHANGE = 1e-3
 """If bringing the state back to the constraints behind a singular configuration changes the velocity by more than this
 part, the motion does not go straight on."""
 
 NOT_FINITE = "the accelerations are not finite"
 
 NO_MASS = (
-    ": the mass matrix is singular (a body without mass or inertia can move by itself or, if drift is held by ggl, at "
-    "all), a force or field is infinite there, or numbers overflow"
+    ": the mass matrix is singular (a body without mass or inertia can move by itself or, if drift is treated by ggl, "
+    "at all), a force or field is infinite there, or numbers overflow"
 )
 """Why, if the constraints are not."""
 
@@ -215,18 +296,13 @@ class Fixed:
     """
 
     def __init__(self, equations: KernelEquations, stepper: Stepper, length: float):
-        self.equations, self.stepper, self.length = equations, stepper, length
+        self.equations, self.stepper = equations, stepper
+        self.step_length = length
 
     def start(self, t: float, x: np.ndarray, bound: float) -> None:
-        """Begin, or begin anew, at a state.
-
-        Args:
-            t: time.
-            x: state.
-            bound: where to stop; reached by a whole number of equal steps.
-        """
+        """Begin, or begin anew, at a state; a whole number of equal steps reaches the bound."""
         self._begin, self._x, self._bound = t, x, bound
-        self._count = max(1, math.ceil((bound - t) / self.length - 1e-9))
+        self._count = max(1, math.ceil((bound - t) / self.step_length - 1e-9))
         self._done = 0
 
     def _time(self, k: int) -> float:
@@ -243,7 +319,7 @@ class Fixed:
             raise Fault(NOT_FINITE, t, q, v, guess=f"{NO_MASS}, or the step is too long")
         return new
 
-    def step(self) -> Step:
+    def step(self) -> IntegrationStep:
         """Go on by one step."""
         t0, t1, x0 = self._time(self._done), self._time(self._done + 1), self._x
         x1 = self._advanced(t0, x0, t1 - t0)
@@ -267,7 +343,7 @@ class Fixed:
 
         self._done += 1
         self._x = x1
-        return Step(t0, t1, x1, state, None, guess)
+        return IntegrationStep(t0, t1, x1, state, None, guess)
 
     @property
     def finished(self) -> bool:
@@ -275,11 +351,7 @@ class Fixed:
         return self._done == self._count
 
     def correct(self, x: np.ndarray) -> None:
-        """Go on from a state close to the last one.
-
-        Args:
-            x: that state.
-        """
+        """Go on from a state close to the last one."""
         self._x = x
 
 
@@ -291,7 +363,7 @@ def integrator(
     max_step: float | None,
     step: float | None,
     jacobian: Callable[[float, np.ndarray], np.ndarray] | None,
-) -> Adaptive | Fixed:
+) -> Integrator:
     """The integrator of that name. Warns of what was given and belongs to the other kind of method.
 
     Args:
@@ -309,18 +381,18 @@ def integrator(
             f"there is no method {shown(method)}; choose one of {', '.join(ADAPTIVE)} (adaptive) or "
             f"{', '.join(STEPPERS)} (fixed step)"
         )
-    relative = as_positive("rtol", TOLERANCE if rtol is None else rtol)
-    absolute = as_positive("atol", TOLERANCE if atol is None else atol)
+    relative = as_positive("rtol", DEFAULT_TOLERANCE if rtol is None else rtol)
+    absolute = as_positive("atol", DEFAULT_TOLERANCE if atol is None else atol)
     longest = as_positive("max_step", math.inf if max_step is None else max_step, "s", infinite=True)
-    length = as_positive("step", STEP if step is None else step, "s")
+    length = as_positive("step", DEFAULT_STEP if step is None else step, "s")
     if name in ADAPTIVE:
-        _tell_unused(name, {"step": step}, STEPPERS, "chooses its steps by rtol and atol; max_step bounds them")
+        _warn_unused(name, {"step": step}, STEPPERS, "chooses its steps by rtol and atol; max_step bounds them")
         return Adaptive(equations, name, relative, absolute, longest, jacobian)
-    _tell_unused(name, {"rtol": rtol, "atol": atol, "max_step": max_step}, ADAPTIVE, "takes steps of the length step")
+    _warn_unused(name, {"rtol": rtol, "atol": atol, "max_step": max_step}, ADAPTIVE, "takes steps of the length step")
     return Fixed(equations, STEPPERS[name], length)
 
 
-def _tell_unused(method: str, given: Mapping[str, Any], others: Iterable[str], instead: str) -> None:
+def _warn_unused(method: str, given: Mapping[str, Any], others: Iterable[str], instead: str) -> None:
     names = [name for name, value in given.items() if value is not None]
     if names:
         belong = "belongs" if len(names) == 1 else "belong"

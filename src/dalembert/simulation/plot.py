@@ -8,14 +8,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, MissingExtraError
 from dalembert.model.checks import expect_whole, shown
 from dalembert.model.names import position_parts, velocity_parts
-from dalembert.simulation.figure import new_figure
-from dalembert.simulation.held import control_at
+from dalembert.simulation.interpolation import control_at
 
 if TYPE_CHECKING:
     from dalembert.simulation.trajectory import Trajectory
+
+
+def new_figure(purpose: str, width: float = 8, height: float = 4.5) -> Any:
+    """A figure that belongs to no window, and that a notebook shows as a picture.
+
+    Args:
+        purpose: what it is for, for the message if matplotlib is missing.
+        width: inches.
+        height: inches.
+    """
+    try:
+        from dalembert.simulation.notebook_figure import NotebookFigure
+    except ImportError as error:
+        raise MissingExtraError("matplotlib", "plot", purpose) from error
+    return NotebookFigure(figsize=(width, height), layout="constrained")
+
 
 BESIDE: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0, "fontsize": "small"}
 """Where legends stand: beside the curves, not on them."""

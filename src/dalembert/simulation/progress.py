@@ -1,4 +1,4 @@
-"""A line that tells how far long work has come: on standard error, only if somebody is looking, only if it is long."""
+"""A line that shows how far long work has come: on standard error, only on a terminal, only if it is long."""
 
 from __future__ import annotations
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from dalembert.simulation.events import Event, Occurrence
 from dalembert.simulation.inputs import Inputs
-from dalembert.simulation.integrators import Step
+from dalembert.simulation.integrators import IntegrationStep
 from dalembert.simulation.interpolation import Hermite, Pieces
 from dalembert.simulation.stabiliser import Stabiliser
-from dalembert.simulation.trajectory import State, Trajectory
+from dalembert.simulation.trajectory import Sample, Trajectory
 
 AT_ONCE = 1e-12
 """Times that differ by less, s (of large ones this part), are the same but for rounding."""
@@ -48,7 +48,7 @@ class Recorder:
         self.wrenches: list[np.ndarray] = []
         self.pieces: list[tuple[float, float, Any]] = []
         self.events: list[Occurrence] = []
-        self.jumps: list[State] = []
+        self.discontinuities: list[Sample] = []
         self._next = 0
         self._happened: Counter[Event] = Counter()
 
@@ -77,7 +77,7 @@ class Recorder:
         self._keep(t, x)
         self._next = 1
 
-    def add(self, made: Step, t: float, x: np.ndarray) -> None:
+    def add(self, made: IntegrationStep, t: float, x: np.ndarray) -> None:
         """Keep what is wanted of a step, up to time t.
 
         Args:
@@ -118,18 +118,18 @@ class Recorder:
             self._keep(t, x)
         return ends
 
-    def jump(self, t: float, x: np.ndarray) -> None:
+    def reset(self, t: float, x: np.ndarray) -> None:
         """Keep the state after a reset."""
         if self.pieces:  # a motion may end here
             self.pieces.append((t, t, partial(_still, x)))
-        self.jumps.append(State(t, *(part.copy() for part in self.split(x))))
+        self.discontinuities.append(Sample(t, *(part.copy() for part in self.split(x))))
         if not self.chosen:
             self._keep(t, x)
         elif self.t and self.t[-1] == t:
             self._replace(t, x)
 
     def renew(self, t: float) -> None:
-        """A held control changes: what was just kept is told with the new one.
+        """A control under a zero-order hold changes: the sample just kept gets the new one.
 
         Args:
             t: when.
@@ -179,7 +179,7 @@ class Recorder:
             events=tuple(self.events),
             status=status,
             info={"method": method, "evaluations": evaluations, "seconds": seconds, "singular": singular},
-            jumps=tuple(self.jumps),
+            discontinuities=tuple(self.discontinuities),
         )
         if self.dense and len(self.t):
             made.interpolant = Pieces(self.pieces, x[0]) if self.pieces else Hermite(made)

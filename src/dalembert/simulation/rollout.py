@@ -14,11 +14,10 @@ from dalembert.errors import ArgumentError, SimulationWarning, UnsupportedError
 from dalembert.model import Mechanism
 from dalembert.model.checks import shown
 from dalembert.model.names import as_names
-from dalembert.simulation.drive import Drive
-from dalembert.simulation.moving import Moving, stabilised
+from dalembert.simulation.batch import Space, space_of
+from dalembert.simulation.inputs import RolloutInputs
 from dalembert.simulation.singularity import singular_times
-from dalembert.simulation.spaces import Space, space_of
-from dalembert.simulation.stabiliser import Stabiliser
+from dalembert.simulation.stabiliser import Moving, Stabiliser, stabilised
 from dalembert.simulation.state import as_flag, as_positive
 from dalembert.simulation.stepping import recurrence
 from dalembert.simulation.trajectory import Trajectory
@@ -50,7 +49,7 @@ class Rollout:
     summaries: dict[str, np.ndarray] = field(default_factory=dict)
     done: np.ndarray = field(default_factory=lambda: np.array(True))
     parameters: np.ndarray | None = None
-    drive: Drive | None = field(default=None, repr=False)
+    drive: RolloutInputs | None = field(default=None, repr=False)
 
     @property
     def finite(self) -> np.ndarray:
@@ -141,14 +140,14 @@ def rollout(
         v0: initial velocities, (..., nv); or by name of a joint or a single velocity; None is zero.
         steps: how many.
         step: length of a step, s.
-        control: None; or constant generalised forces (n,); or (..., rows, n), each row held for ``hold`` steps (one
+        control: None; or constant generalised forces (n,); or (..., rows, n), each row acts for ``hold`` steps (one
             row: for all of them); or a function ``control(t, q, v)`` over traced scalars (use the functions of
             :mod:`dalembert.algebra.scalar`), compiled with the rest; with ``gains`` it is ``control(t, q, v, gains)``.
         actuated: names of the joints, of one degree each, on which the numbers of an array of controls act; by
             default n = nv numbers act on all velocities.
         gains: numbers for the function ``control``, (..., k).
-        hold: steps for which a row of controls is held, 1 by default. For a function: None asks it at every stage of
-            the method, 1 once per step.
+        hold: steps for which a row of controls acts (zero-order hold), 1 by default. For a function: None asks it at
+            every stage of the method, 1 once per step.
         wrenches: by frame name the constant wrench ``[force; moment]`` on it, frame axes, at its origin, (..., 6).
         method: ``rk4``, ``semi-implicit-euler``, ``lie-rk4`` or ``variational``.
         every: steps from record to record.
@@ -159,7 +158,7 @@ def rollout(
         include: which of ``armature``, ``damping``, ``friction`` of the joints enter.
         constraints: names of the constraints of the mechanism that hold, or ``"all"``.
         elements: names of the force elements of the mechanism that act, or ``"all"``.
-        drift: how states are held on constraints: ``"projection"`` (default), ``"baumgarte"`` or ``"ggl"``; see
+        drift: how states are kept on constraints: ``"projection"`` (default), ``"baumgarte"`` or ``"ggl"``; see
             :func:`~dalembert.simulation.simulate`.
         stabilisation: frequency, rad/s, of the latter two; alone it means Baumgarte's method.
         parameters: values of parameters, by symbol or address (each may be an array), or (..., k). Masses so negative
@@ -187,7 +186,7 @@ def rollout(
             threads = _positive("threads", threads)
         policy = control if callable(control) else None
         places, rows, kept = _control(model, control, actuated, hold, steps, space)
-        told = kept if rows is not None or hold is not None else None  # others act at every stage, or not at all
+        period = kept if rows is not None or hold is not None else None  # others act at every stage, or not at all
         wanted = dict(summaries or {})
         held: dict[str, Any] = {"h": np.array(float(step))}
         if gains is not None:
@@ -232,15 +231,15 @@ def rollout(
             summaries=dict(zip(wanted, batch.summary())),
             done=batch.done.reshape(batch.shape),
             parameters=values,
-            drive=Drive(float(step), policy, held.get("gains"), places, rows, told, held.get("wrenches")),
+            drive=RolloutInputs(float(step), policy, held.get("gains"), places, rows, period, held.get("wrenches")),
         )
-    if not isinstance(mechanism, Stabiliser):  # a sweep, whose results tell
-        _tell_lost(motions)
+    if not isinstance(mechanism, Stabiliser):  # a sweep, whose results show it
+        _warn_lost(motions)
     return motions
 
 
-def _tell_lost(found: Rollout) -> None:
-    """Warn of motions that left the finite numbers; on a device nobody waits for that, ``finite`` tells."""
+def _warn_lost(found: Rollout) -> None:
+    """Warn of motions that left the finite numbers; on a device nobody waits for that; ``finite`` shows it."""
     if not isinstance(found.final_q, np.ndarray):
         return
     lost = np.argwhere(~found.finite & found.done)
@@ -251,7 +250,7 @@ def _tell_lost(found: Rollout) -> None:
             loops = ", or the constraints lose rank at a singular position, or a given motion is beyond their reach"
         warnings.warn(
             f"{len(lost)} of {found.finite.size} motions did not stay finite{where}: the step is too large, or the "
-            f"mass matrix is singular on the way{loops}. Rollout.finite tells which",
+            f"mass matrix is singular on the way{loops}. Rollout.finite marks the others",
             SimulationWarning,
             stacklevel=3,
         )
@@ -271,7 +270,7 @@ def _control(
         if actuated is not None:
             raise ArgumentError("actuated names what an array of controls acts on; there is none")
         if control is None and hold is not None:
-            raise ArgumentError(f"hold = {hold} says how long a control is held; there is none")
+            raise ArgumentError(f"hold = {hold} is the zero-order hold of a control; there is none")
         if callable(control) and hold is not None and _positive("hold", hold) != 1:
             raise ArgumentError(f"hold = {hold}: a function is asked at every stage (None) or once per step (1)")
         return None, None, 1
@@ -294,7 +293,7 @@ def _control(
     if rows.ndim < 2 or rows.shape[-1] != len(places) or rows.shape[-2] not in (1, needed):
         raise ArgumentError(
             f"control has shape {tuple(rows.shape)}, expected ({len(places)},) or (..., {needed}, {len(places)}): "
-            f"{steps} steps, each row held for {kept}"
+            f"{steps} steps, each row for {kept}"
         )
     if not space.finite(rows):
         raise ArgumentError("control contains numbers that are not finite")

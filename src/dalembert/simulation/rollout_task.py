@@ -11,9 +11,9 @@ import numpy as np
 from dalembert.errors import ArgumentError
 from dalembert.model.checks import expect
 from dalembert.model.names import position_names, velocity_names
-from dalembert.simulation.fingerprint import fingerprint
-from dalembert.simulation.moving import Moving, stabilised
 from dalembert.simulation.rollout import rollout
+from dalembert.simulation.stabiliser import Moving, stabilised
+from dalembert.simulation.sweep import fingerprint
 
 _live: dict[str, RolloutTask] = {}
 """Tasks that this process has compiled, by key: a cluster sends a new copy of the same task with every piece."""
@@ -54,16 +54,16 @@ class RolloutTask:
         unknown = [name for name in options if name not in known]
         if unknown:
             raise ArgumentError(f"rollout has no option {unknown[0]!r}; there are {', '.join(sorted(known))}")
-        held = self.options.pop("drift", None), self.options.pop("stabilisation", 0.0)
+        drift = self.options.pop("drift", None), self.options.pop("stabilisation", 0.0)
         acting = self.options.pop("constraints", "all"), self.options.pop("elements", "all")
-        self.system = stabilised(mechanism, include, wrenches, *acting, self.parameters, None, *held)
-        told = {name: value for name, value in self.options.items() if name != "threads"}
+        self.system = stabilised(mechanism, include, wrenches, *acting, self.parameters, None, *drift)
+        decisive = {name: value for name, value in self.options.items() if name != "threads"}
         own = self.system.dynamics
         if own.is_tree:
             keys: list[Any] = [own.kernel("forward_dynamics").key]
         else:  # whose rows are chosen when its symbols have values
             keys = [own.kernel("terms").key, own.method, own.independent, own.regularisation, self.system.relaxation]
-        self.key = fingerprint(keys, steps, step, self.parameters, told)
+        self.key = fingerprint(keys, steps, step, self.parameters, decisive)
         """Changes with everything that determines the results."""
 
     def __call__(self, points: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -14,27 +14,42 @@ import numpy as np
 from dalembert.constraints.violation import contradiction
 from dalembert.errors import ArgumentError, SimulationWarning
 from dalembert.kinematics.manifold import quaternion_places
-from dalembert.simulation.events import Event, as_events
+from dalembert.simulation.equations import KernelEquations
+from dalembert.simulation.events import Event, Watch, as_events
 from dalembert.simulation.failure import SimulationError
 from dalembert.simulation.inputs import Fault, Inputs
-from dalembert.simulation.integrators import Adaptive, Fixed, Step, integrator
-from dalembert.simulation.kernel_equations import KernelEquations
-from dalembert.simulation.march import march, rhythm
-from dalembert.simulation.moving import Moving, stabilised
+from dalembert.simulation.integrators import NO_MASS, NOT_FINITE, IntegrationStep, Integrator, integrator
 from dalembert.simulation.progress import Progress
 from dalembert.simulation.recorder import AT_ONCE, Recorder
 from dalembert.simulation.singularity import RankWatch
-from dalembert.simulation.stabiliser import Stabiliser
-from dalembert.simulation.state import UNIT, as_flag, as_parameters, as_position, as_positive, as_times, as_velocity
+from dalembert.simulation.stabiliser import Moving, Stabiliser, stabilised
+from dalembert.simulation.state import (
+    UNIT_LENGTH_SLACK,
+    as_flag,
+    as_parameters,
+    as_position,
+    as_positive,
+    as_times,
+    as_velocity,
+)
+from dalembert.simulation.stepping import recurrence
 from dalembert.simulation.trajectory import Trajectory
-from dalembert.simulation.watch import Watch
 
 CROWD, CROWD_TIME = 4, 1e-6
 """So many events one after the other, each within so many seconds of the last, of short motions this part, and time has
 come to a stand.
 """
 
-MOMENT = 1e-9
+LONG = 3000
+"""Steps from which on compiling the loop pays."""
+
+CALL_TIME = 2e7
+"""Nanoseconds, by estimate, of one call of the compiled loop: after each Ctrl-C is heard."""
+
+SAMPLES = 10_000
+"""At most so many samples come from one call: they are lost if Ctrl-C comes while they are written down."""
+
+EVENT_MOMENT = 1e-9
 """A moment later, s, of large times this part: there it is seen to which side an event that is zero moves."""
 
 
@@ -85,13 +100,13 @@ def simulate(
         max_step: longest step of adaptive methods, s; unbounded by default.
         step: step of the methods of fixed step, s, 1e-3 by default. What belongs to the other kind of method is not
             used, and a warning says so.
-        hold: period of a digital controller, s: ``control`` is asked once per period and its answer held. By default
-            it is asked whenever the integrator needs it, also in steps that are later rejected. ``Trajectory.tau``
-            tells, where it changes, the new one.
+        hold: period of a digital controller, s: ``control`` is asked once per period and its answer acts under a
+            zero-order hold. By default it is asked whenever the integrator needs it, also in steps that are later
+            rejected. Where it changes, ``Trajectory.tau`` has the new one.
         include: which of ``armature``, ``damping``, ``friction`` of the joints enter.
         constraints: names of the constraints of the mechanism that hold, or ``"all"``.
         elements: names of the force elements of the mechanism that act, or ``"all"``.
-        drift: how states are held on constraints: ``"projection"`` (default) brings them back after every step;
+        drift: how states are kept on constraints: ``"projection"`` (default) brings them back after every step;
             ``"baumgarte"`` and ``"ggl"`` (Gear, Gupta and Leimkuhler) let violations decay with a frequency. Where
             there are no constraints a warning says that the latter two do nothing.
         stabilisation: that frequency, rad/s; alone it means Baumgarte's method.
@@ -123,21 +138,20 @@ def simulate(
     equations = KernelEquations(system, inputs.control, inputs.wrenches if dynamics.wrenches else None, values)
     jacobian = _jacobian(system, inputs, values) if inputs.constant else None
     engine = integrator(equations, method, rtol, atol, max_step, step, jacobian)
-    if isinstance(engine, Fixed) and times[-1] - engine.length == times[-1]:
-        raise ArgumentError(
-            f"step = {engine.length!r} s is so short that time would not advance at t = {times[-1]:.6g} s"
-        )
+    length = engine.step_length
+    if length is not None and times[-1] - length == times[-1]:
+        raise ArgumentError(f"step = {length!r} s is so short that time would not advance at t = {times[-1]:.6g} s")
     recorder = Recorder(system, inputs, values, times, chosen, dense)
     began = time.perf_counter()
     status, failed = "finished", None
     watch, ranks = Watch(as_events(events)), RankWatch(system)
     plan = None
-    if isinstance(engine, Fixed) and inputs.constant and hold is None and not watch.events:
-        plan = rhythm(times, chosen, engine.length)
+    if length is not None and inputs.constant and hold is None and not watch.events:
+        plan = _rhythm(times, chosen, length)
     try:
         with Progress(f"simulating {model.name}", progress) as line:
-            if plan is not None and isinstance(engine, Fixed):
-                march(engine, recorder, ranks, method, x, plan, line)
+            if plan is not None:
+                _march(engine, recorder, ranks, method, x, plan, line)
             else:
                 status = _drive(engine, recorder, watch, ranks, x, times, hold, line)
     except Fault as fault:
@@ -146,21 +160,21 @@ def simulate(
     except KeyboardInterrupt:
         status = "interrupted"
     ranks.finish()
-    beyond = ""
+    infeasible = ""
     if failed is not None:
-        moment = max(float(times[-1] - times[0]) * 1e-3, engine.length if isinstance(engine, Fixed) else 0.0)
-        beyond = system.beyond_reach(failed.time, failed.q, moment)
-    if not beyond:
-        ranks.tell(float(times[0]), isinstance(engine, Adaptive) and system.projects)
+        moment = max(float(times[-1] - times[0]) * 1e-3, length or 0.0)
+        infeasible = system.infeasible(failed.time, failed.q, moment)
+    if not infeasible:
+        ranks.warn(float(times[0]), length is None and system.projects)
     seconds = time.perf_counter() - began
     made = recorder.trajectory(status, method, equations.evaluations, seconds, tuple(ranks.times))
     if hold is not None:
         made.info = {**made.info, "hold": hold, "held_from": float(times[0])}
     against = contradiction(system.dynamics, made.q, made.v, made.t) if system.has_loops else ""
     if failed is not None:
-        why = beyond or (against and f". {against[0].upper()}{against[1:]}")
-        why = why or ranks.reason(failed.time, failed.q, isinstance(engine, Fixed))
-        message = failed.message + ("" if why else failed.guess) + ("" if beyond else failed.advice) + why
+        why = infeasible or (against and f". {against[0].upper()}{against[1:]}")
+        why = why or ranks.reason(failed.time, failed.q, length is not None)
+        message = failed.message + ("" if why else failed.guess) + ("" if infeasible else failed.advice) + why
         raise SimulationError(message, failed.time, failed.q, failed.v, made) from (failed.__cause__ or failed)
     if against:
         warnings.warn(against, SimulationWarning, stacklevel=2)
@@ -174,7 +188,7 @@ def simulate(
 
 
 def _drive(
-    engine: Any,
+    engine: Integrator,
     recorder: Recorder,
     watch: Watch,
     ranks: RankWatch,
@@ -185,7 +199,7 @@ def _drive(
 ) -> str:
     """The loop over steps, legs and events. A leg ends where the integrator must stop exactly."""
     t, end = float(times[0]), float(times[-1])
-    inputs, system, fixed = recorder.inputs, recorder.system, isinstance(engine, Fixed)
+    inputs, system, fixed = recorder.inputs, recorder.system, engine.step_length is not None
     periods, crowd, latest, soon = 0, 0, -math.inf, CROWD_TIME * min(1.0, end - t)
     fired: tuple[Event, ...] = ()
     ranks.start(t, x)
@@ -208,7 +222,7 @@ def _drive(
             made = engine.step()
 
             @cache
-            def rough(s: float, step: Step = made) -> tuple[np.ndarray, np.ndarray]:
+            def rough(s: float, step: IntegrationStep = made) -> tuple[np.ndarray, np.ndarray]:
                 return recorder.split(step.state(s))
 
             @cache
@@ -228,7 +242,7 @@ def _drive(
                 for event in fired:
                     if event.reset is not None:
                         x, changed = _after(recorder, event, t, x), True
-                        recorder.jump(t, x)
+                        recorder.reset(t, x)
                         ranks.start(t, x)
                 crowd, latest = crowd + 1 if t - latest < soon else 0, t
                 if crowd > CROWD * len(watch.events):
@@ -239,7 +253,7 @@ def _drive(
                 if changed or (t >= made.t1 and engine.finished):
                     break
                 # What changes nothing needs no new leg: the step knows the motion beyond.
-                moment = min(MOMENT * max(1.0, abs(t)), ((made.t1 if t < made.t1 else bound) - t) / 2)
+                moment = min(EVENT_MOMENT * max(1.0, abs(t)), ((made.t1 if t < made.t1 else bound) - t) / 2)
                 watch.start(t, *recorder.split(x), lambda: (t + moment, *state(t + moment)), fired)  # noqa: B023
                 fired, made = (), made._replace(t0=t)
                 if t >= made.t1:
@@ -250,8 +264,8 @@ def _drive(
                 last, t, x = x, made.t1, system.projected(made.t1, made.x)
                 if fixed and (wrong := system.open_loop(t, recorder.split(x)[0])):
                     weak = "" if system.projects else ", or stabilisation is too weak for it"
-                    told = f"after the next step {wrong}: the step is too long, or goes beyond reach{weak}"
-                    raise Fault(told, made.t0, *recorder.split(last))
+                    message = f"after the next step {wrong}: the step is too long, or the motion infeasible{weak}"
+                    raise Fault(message, made.t0, *recorder.split(last))
                 recorder.add(made, t, x)
                 ranks.add(t, x)
             engine.correct(x)
@@ -261,12 +275,75 @@ def _drive(
             return _noted(recorder, late, t, x) or "finished"
 
 
+def _rhythm(times: np.ndarray, chosen: bool, step: float) -> tuple[int, int, float] | None:
+    """Number of steps, steps from sample to sample, and their length, if samples are evenly spaced; else None."""
+    span = float(times[-1] - times[0])
+    if not chosen:
+        steps = max(1, int(np.ceil(span / step - 1e-9)))
+        return (steps, 1, span / steps) if steps >= LONG else None
+    gaps = np.diff(times)
+    if np.ptp(gaps) > 1e-12 * max(abs(float(times[0])), abs(float(times[-1]))):
+        return None
+    each = max(1, int(np.ceil(gaps[0] / step - 1e-9)))
+    steps = each * len(gaps)
+    return (steps, each, span / steps) if steps >= LONG else None
+
+
+def _march(
+    engine: Integrator,
+    recorder: Recorder,
+    ranks: RankWatch,
+    method: str,
+    x: np.ndarray,
+    plan: tuple[int, int, float],
+    line: Progress,
+) -> None:
+    """A long motion of fixed step under constant forces, by the compiled loop instead of one step at a time; the plan
+    is that of :func:`_rhythm`."""
+    steps, every, h = plan
+    system, m = recorder.system, recorder.system.mechanism
+    t0 = float(recorder.times[0])
+    q, v = recorder.split(x)
+    made = recurrence(system, method, list(range(m.nv)), None, 0, False, {})
+    dtype = made.dtype
+    given: dict[str, Any] = {"h": h, "wrenches": recorder.inputs.wrenches(t0, q, v), "parameters": recorder.parameters}
+    held = [np.ascontiguousarray(np.asarray(given[port.name])[None], dtype) for port in made.held]
+    driven = [np.ascontiguousarray(recorder.inputs.control(t0, q, v)[None, None], dtype)]
+    state = [np.array(q[None], dtype), np.array(v[None], dtype)]
+    if len(made.state) > 2:
+        state += [np.full(1, t0 / h, dtype), np.zeros((1, 0), dtype)]
+    recorder.start(t0, x)
+    ranks.start(t0, x)
+    rounds = max(1, min(SAMPLES, int(CALL_TIME / (made.cost * made.width * every)))) * every
+    for begin in range(0, steps, rounds):
+        count = min(rounds, steps - begin)
+        kept = [np.empty((1, count // every, n), dtype) for n in (m.nq, m.nv)]
+        records: list[np.ndarray | None] = [*kept, *[None] * (len(state) - 2)]
+        made.run(state, held, driven, state, records, count, every, count)
+        found = np.concatenate([kept[0][0], kept[1][0]], axis=1).astype(float)
+        good = np.isfinite(found).all(axis=1)
+        last = len(found) if good.all() else int(np.argmin(good))
+        first = begin // every + 1
+        times = t0 + h * every * np.arange(first, first + last)
+        if recorder.chosen:
+            times = recorder.times[first : first + last]
+        elif first + last > steps:
+            times[-1] = recorder.times[-1]
+        recorder.extend(times, found[:last])
+        ranks.extend(times, found[:last])
+        engine.equations.evaluations += count
+        if last < len(found):
+            q, v = recorder.split(recorder.x[-1])
+            raise Fault(NOT_FINITE, recorder.reached, q, v, guess=f"{NO_MASS}, or the step is too long")
+        line.update((begin + count) / steps, f"t = {recorder.reached:.3g} s")
+
+
 def _after(recorder: Recorder, event: Event, t: float, x: np.ndarray) -> np.ndarray:
     """The state after a reset, which must be one that the mechanism can have."""
     system, (q, v) = recorder.system, event.after(t, *recorder.split(x))
     wrong = system.violation(t, q, v, recorder.parameters, ("q", "v"))
     lengths = [float(np.linalg.norm(q[k : k + 4])) for k in quaternion_places(system.tree)]
-    if any(abs(length - 1) > UNIT for length in lengths):
+    if any(abs(length - 1) > UNIT_LENGTH_SLACK for length in lengths):
         wrong = f"a quaternion has the length {max(lengths, key=lambda x: abs(x - 1)):.6g} and must have 1"
     if wrong:
         raise Fault(f"reset of event {event.name!r} gave a state that cannot be: {wrong}", t, q, v)
@@ -279,9 +356,9 @@ def _noted(recorder: Recorder, events: Sequence[Event], t: float, x: np.ndarray)
     return f"stopped by event {ends[0]!r}" if ends else ""
 
 
-def _later(recorder: Recorder, engine: Any, t: float, x: np.ndarray, bound: float) -> tuple[float, Any, Any]:
+def _later(recorder: Recorder, engine: Integrator, t: float, x: np.ndarray, bound: float) -> tuple[float, Any, Any]:
     """A moment later, to first order."""
-    moment = min(MOMENT * max(1.0, abs(t)), (bound - t) / 2)
+    moment = min(EVENT_MOMENT * max(1.0, abs(t)), (bound - t) / 2)
     slope = engine.equations.flow(t, x)
     q, v = recorder.split(recorder.system.projected(t + moment, x + moment * slope))
     return t + moment, q, v

@@ -12,24 +12,24 @@ from dalembert.errors import SimulationWarning
 from dalembert.kinematics.manifold import difference, displaced
 from dalembert.simulation.stabiliser import Stabiliser
 
-NEAR = 1e-3
+SINGULAR_SHARE = 1e-3
 """The least singular value counts as zero below this fraction of the largest that it had along the motion."""
 
 ZERO = 1e-8
 """Relative to the largest of the same position, it is zero below this."""
 
-LOST = "the constraints lose rank (links in one line, for example), so that other motions become possible"
+RANK_LOST = "the constraints lose rank (links in one line, for example), so that other motions become possible"
 
-STEPS = 10
+STEPS_AFTER = 10
 """If integration fails so few steps after a singular position, this is why."""
 
-CHUNK = 256
+STATES_AT_ONCE = 256
 """States that are examined at once."""
 
 BLOCK = 16
 """Of so many states one is decomposed; the others only if G changes so much that they could be singular."""
 
-POINTS, ZOOMS = 17, 6
+ZOOM_POINTS, ZOOMS = 17, 6
 """A minimum is looked for at so many times of an interval, and then so often again between the neighbours of the best:
 each time the interval becomes eight times shorter.
 """
@@ -58,7 +58,7 @@ class RankWatch:
         self._largest, self._begins = 0.0, True
 
     def start(self, t: float, x: np.ndarray) -> None:
-        """Begin, or begin anew after a jump.
+        """Begin, or begin anew after a discontinuity.
 
         Args:
             t: time.
@@ -77,7 +77,7 @@ class RankWatch:
         if self.rank and t > self._t[-1]:
             self._t.append(t)
             self._x.append(x)
-            if len(self._t) > CHUNK:
+            if len(self._t) > STATES_AT_ONCE:
                 self._examine(np.array(self._t), np.array(self._x), last=False)
 
     def extend(self, t: np.ndarray, x: np.ndarray) -> None:
@@ -107,14 +107,14 @@ class RankWatch:
         if not (self.rank and np.isfinite(q).all()):
             return ""
         size = least_singular_value(self._gradients(np.array([t]), q[None]), self.rank)[0]
-        just = self.times and t - self.times[-1] <= STEPS * (self._t[-1] - self._t[0]) / max(len(self._t) - 1, 1)
-        is_near = size <= max(NEAR * self._largest, ZERO)
+        just = self.times and t - self.times[-1] <= STEPS_AFTER * (self._t[-1] - self._t[0]) / max(len(self._t) - 1, 1)
+        is_near = size <= max(SINGULAR_SHARE * self._largest, ZERO)
         if not (is_near or just):
             return ""
         advice = "Adaptive methods go straight on over isolated ones" if fixed else "Fixed steps (rk4) may pass by"
         advice = "Start a little beside it" if len(self._t) < 2 else advice
         where = "This is a singular position, where" if is_near else "It passed a singular position just before, where"
-        return f". {where} {LOST}. {advice}"
+        return f". {where} {RANK_LOST}. {advice}"
 
     def _gradients(self, t: np.ndarray, q: np.ndarray) -> np.ndarray:
         """G without units at positions (k, nq)."""
@@ -129,12 +129,12 @@ class RankWatch:
         slope = np.abs(np.diff(s)) / h
         steepest = 2 * np.maximum(slope[:-1], slope[1:])
         reach = np.minimum(s[:-2] + s[1:-1] - steepest * h[:-1], s[1:-1] + s[2:] - steepest * h[1:]) / 2
-        valley = (s[1:-1] <= s[:-2]) & (s[1:-1] <= s[2:]) & (reach <= NEAR * self._largest) & near[1:-1]
+        valley = (s[1:-1] <= s[:-2]) & (s[1:-1] <= s[2:]) & (reach <= SINGULAR_SHARE * self._largest) & near[1:-1]
         places = [[k, k + 1] for k in np.flatnonzero(valley).tolist()]
         places = ([[0]] if self._begins and near[0] else []) + places + ([[len(h) - 1]] if last and near[-1] else [])
         for intervals in places:
             value, when = min(self._lowest(t[k], x[k], t[k + 1], x[k + 1]) for k in intervals)
-            if value <= NEAR * self._largest and when not in self.times:
+            if value <= SINGULAR_SHARE * self._largest and when not in self.times:
                 if self._begins and intervals[0] == 0 and self.times and abs(self.times[-1] - t[0]) < 1e-12 * h[0]:
                     self.times.pop()  # the leg before ended on its way there
                 self.times.append(when)
@@ -153,7 +153,7 @@ class RankWatch:
         self._largest = max(self._largest, float(s.max()))
         # Between steps G goes farther than from step to step; twice as far, as slopes below.
         far = 2 * (way[np.minimum(first + BLOCK, n - 1)] - way[np.maximum(first - 1, 0)])
-        safe = least - far > NEAR * self._largest * (most + far)
+        safe = least - far > SINGULAR_SHARE * self._largest * (most + far)
         s, near = s.repeat(BLOCK)[:n], ~safe.repeat(BLOCK)[:n]
         needed = near.copy()  # with a neighbour on either side
         needed[1:] |= near[:-1]
@@ -179,14 +179,14 @@ class RankWatch:
         gradients = self._between(t0, x0, t1, x1)
         low, high, value, best = 0.0, 1.0, np.inf, 0.0
         for _ in range(ZOOMS):
-            u = np.linspace(low, high, POINTS)
+            u = np.linspace(low, high, ZOOM_POINTS)
             found = least_singular_value(gradients(u), self.rank)
             k = int(np.argmin(found))
             value, best = float(found[k]), float(u[k])
-            low, high = float(u[max(k - 1, 0)]), float(u[min(k + 1, POINTS - 1)])
+            low, high = float(u[max(k - 1, 0)]), float(u[min(k + 1, ZOOM_POINTS - 1)])
         return value, float(t0 + (t1 - t0) * best)
 
-    def tell(self, start: float, adaptive: bool) -> None:
+    def warn(self, start: float, adaptive: bool) -> None:
         """Warn whoever called ``simulate`` of singular configurations, if there were any.
 
         Args:
@@ -207,7 +207,7 @@ class RankWatch:
                 "methods go straight on over isolated ones"
             )
         warnings.warn(
-            f"{what}: {LOST}{how}. Dynamics(mechanism).analyse(q) lists the motions",
+            f"{what}: {RANK_LOST}{how}. Dynamics(mechanism).analyse(q) lists the motions",
             SimulationWarning,
             stacklevel=3,
         )

@@ -3,25 +3,89 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from dalembert.constraints.closure import mirrored, restored
-from dalembert.constraints.rank import LOST, NEAR
+from dalembert.constraints.rank import NEAR_SINGULAR, UNDECIDED_DIRECTION
 from dalembert.constraints.scaling import row_units
 from dalembert.constraints.solve import restored_velocity
 from dalembert.constraints.vicinity import least_sizes
-from dalembert.constraints.violation import DRIFT, violation
+from dalembert.constraints.violation import DRIFT_LIMIT, violation
 from dalembert.dynamics import Dynamics
-from dalembert.errors import ArgumentError, SingularityError
+from dalembert.errors import ArgumentError, SimulationWarning, SingularityError
 from dalembert.kinematics.manifold import normalise_in_place, quaternion_places
 from dalembert.model import Mechanism, Tree
+from dalembert.model.checks import real_array, shown
+from dalembert.model.names import as_names
 from dalembert.model.record import fingerprint
-from dalembert.simulation.drift import tell_locked
+from dalembert.simulation.state import as_position
+
+DRIFTS = {
+    "projection": "after every step the state is brought back, to rounding",
+    "baumgarte": "violations of positions act on accelerations like a damped spring",
+    "ggl": "positions and velocities go back separately, the former by multipliers of their own",
+}
+"""Ways to keep states on the constraints, by name."""
+
+
+def frequencies(drift: str | None, stabilisation: float) -> tuple[float, float]:
+    """Of Baumgarte's method and of relaxation (Gear, Gupta and Leimkuhler), rad/s; zero for the ways not chosen.
+
+    Args:
+        drift: one of :data:`DRIFTS`, or None: projection, or with a frequency Baumgarte's method.
+        stabilisation: the frequency, rad/s, that the others than projection need.
+    """
+    frequency = real_array(stabilisation, "stabilisation")
+    if frequency.ndim:
+        raise ArgumentError(f"stabilisation = {shown(stabilisation)}; it is one frequency, rad/s")
+    stabilisation = float(frequency)
+    if drift is None:
+        drift = "baumgarte" if stabilisation else "projection"
+    if not isinstance(drift, str) or drift not in DRIFTS:
+        raise ArgumentError(f"drift = {shown(drift)}; choose one of {', '.join(DRIFTS)}")
+    if drift == "projection":
+        if stabilisation:
+            raise ArgumentError("projection needs no stabilisation frequency; leave out stabilisation or drift")
+        return 0.0, 0.0
+    if not 0 < stabilisation < float("inf"):
+        raise ArgumentError(f"drift = {drift!r} needs a positive frequency, rad/s; stabilisation = {stabilisation}")
+    return (float(stabilisation), 0.0) if drift == "baumgarte" else (0.0, float(stabilisation))
+
+
+def warn_unused(name: str) -> None:
+    """Warn whoever called ``simulate`` or ``rollout`` that there are no constraints to keep.
+
+    Args:
+        name: of the mechanism.
+    """
+    warnings.warn(
+        f"{name!r} has no constraints, so that drift and stabilisation do nothing; they belong to mechanisms with "
+        "closed loops, rolling or given motions",
+        SimulationWarning,
+        stacklevel=4,
+    )
+
+
+def warn_locked(name: str) -> None:
+    """Warn whoever called ``simulate`` or ``rollout`` that the constraints leave nothing that could move.
+
+    Args:
+        name: of the mechanism.
+    """
+    warnings.warn(
+        f"the constraints of {name!r} leave no degree of freedom: it stands still. Dynamics(mechanism)."
+        "analyse(q) says which rows do that, and its reactions are the forces of the structure",
+        SimulationWarning,
+        stacklevel=4,
+    )
+
 
 LOOSE = 1e-2
-"""Part of their length by which loops may be open that are not closed after every step; those are by DRIFT."""
+"""Part of their length by which loops may be open that are not closed after every step; those are by DRIFT_LIMIT."""
 
 
 class Stabiliser:
@@ -100,7 +164,7 @@ class Stabiliser:
         return x
 
     def closed(self, t: float, x: np.ndarray) -> np.ndarray:
-        """The state on the constraints, however drift is held.
+        """The state on the constraints, however drift is treated.
 
         Args:
             t: time.
@@ -117,7 +181,7 @@ class Stabiliser:
     @property
     def _part(self) -> float:
         """The part of their length by which loops may be open after a step."""
-        return DRIFT if self.projects else LOOSE
+        return DRIFT_LIMIT if self.projects else LOOSE
 
     @property
     def _units(self) -> list[float]:
@@ -147,9 +211,9 @@ class Stabiliser:
         k = int(np.argmax(np.abs(phi) / allowed))
         if abs(phi[k]) <= allowed[k]:
             return ""
-        return f"the constraint {self.dynamics.rows[k].constraint!r} is off by {abs(phi[k]):.3g} m or rad"
+        return f"the constraint {self.dynamics.rows[k].constraint!r} is violated by {abs(phi[k]):.3g} m or rad"
 
-    def beyond_reach(self, t: float, q: np.ndarray, moment: float) -> str:
+    def infeasible(self, t: float, q: np.ndarray, moment: float) -> str:
         """What to say if a moment later no position satisfies the constraints: given motions ask for too much.
 
         Args:
@@ -166,7 +230,7 @@ class Stabiliser:
         except SingularityError:
             return (
                 ". A moment later nothing near satisfies the constraints: a given motion asks for more than the loops "
-                "can reach; Dynamics(mechanism).assemble(q, t) tells how much is missing"
+                "can reach; Dynamics(mechanism).assemble(q, t) shows how much is missing"
             )
         return ""
 
@@ -191,7 +255,7 @@ class Stabiliser:
                 "constraint vanish, too; find what is meant with Dynamics(mechanism).assemble(q0)"
             )
         if own is not None and len(own.pivots.rows) == self.mechanism.nv and not own.constraints.rheonomic:
-            tell_locked(self.mechanism.name)
+            warn_locked(self.mechanism.name)
 
     def violation(
         self, t: float, q: np.ndarray, v: np.ndarray, parameters: np.ndarray | None, names: tuple[str, str]
@@ -220,7 +284,7 @@ class Stabiliser:
         if not (self.has_loops and np.isfinite(q).all()):
             return False
         size = float(least_sizes(self.dynamics, q[None], np.array([t]))[0])
-        return size < NEAR * self.dynamics.usual_size
+        return size < NEAR_SINGULAR * self.dynamics.usual_size
 
     def acceleration_anywhere(
         self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: np.ndarray | None = None
@@ -238,6 +302,98 @@ class Stabiliser:
         own = self.dynamics
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # of a motion that is about to end
-                return own.solve(q, v, tau, t, wrenches=wrenches, damping=LOST * own.usual_size).a
+                return own.solve(q, v, tau, t, wrenches=wrenches, damping=UNDECIDED_DIRECTION * own.usual_size).a
         except (SingularityError, np.linalg.LinAlgError):
             return np.full(self.mechanism.nv, np.nan)
+
+
+Moving = Mechanism | Dynamics
+"""What can be simulated."""
+
+
+def stabilised(
+    moving: Moving | Stabiliser,
+    include: Sequence[str] = (),
+    wrenches: Sequence[str] = (),
+    constraints: Sequence[str] | str = "all",
+    elements: Sequence[str] | str = "all",
+    parameters: Any = None,
+    reference: Any = None,
+    drift: str | None = None,
+    stabilisation: float = 0.0,
+) -> Stabiliser:
+    """The dynamics of a mechanism, or dynamics made before, if they fit what is asked for, with the drift they allow.
+
+    Args:
+        moving: a mechanism, or its dynamics.
+        include: joint terms to include.
+        wrenches: frames on which wrenches act.
+        constraints: which constraints hold, or ``"all"``.
+        elements: which force elements act, or ``"all"``.
+        parameters: as a user gives them; those by address become inputs of the kernels.
+        reference: positions, as a user gives them, near which constraints are examined.
+        drift: one of :data:`DRIFTS`, or None: projection, or with a frequency Baumgarte.
+        stabilisation: the frequency, rad/s, that the others than projection need.
+    """
+    if isinstance(moving, Stabiliser):
+        return moving
+    include = as_names("include", include)
+    baumgarte, relaxation = frequencies(drift, stabilisation)
+    if isinstance(moving, Dynamics):
+        _check_fit(moving, include, wrenches, constraints, elements)
+        if (drift is not None or baumgarte) and moving.rows and baumgarte != moving.stabilisation:
+            raise ArgumentError(
+                f"the given Dynamics was made with stabilisation = {moving.stabilisation}; make it with the "
+                "frequency of Baumgarte's method and leave out drift and stabilisation here, or without for the "
+                "other methods"
+            )
+        dynamics = moving
+    elif isinstance(moving, Mechanism):
+        addresses = [x for x in map(str, parameters) if "." in x] if isinstance(parameters, Mapping) else []
+        near = None
+        if moving.constraints or moving.forces:
+            starts = as_position(moving, reference, batch=True).reshape(-1, moving.nq)
+            near = starts[0] if len(starts) else None
+        dynamics = Dynamics(
+            moving, constraints=constraints, elements=elements, include=include, wrenches=wrenches, reference=near,
+            stabilisation=baumgarte, parameters=addresses,
+        )  # fmt: skip
+    else:
+        raise ArgumentError(f"got {type(moving).__name__}; give a Mechanism (dalembert.load(...)) or its Dynamics")
+    system = dynamics.made.setdefault(("stabiliser", relaxation), Stabiliser(dynamics, relaxation))
+    if (baumgarte or relaxation) and not system.has_loops:
+        warn_unused(system.mechanism.name)
+    if system.mechanism.nv == 0:
+        raise ArgumentError(f"{system.mechanism.name!r} has no degree of freedom: every joint is fixed or locked")
+    return system
+
+
+def _check_fit(
+    made: Dynamics,
+    include: Sequence[str],
+    wrenches: Sequence[str],
+    constraints: Sequence[str] | str,
+    elements: Sequence[str] | str,
+) -> None:
+    """Refuse what contradicts the way in which dynamics were made."""
+    own = {
+        "include": (tuple(include) or "all", made.include),
+        "constraints": (constraints, tuple(made.constraints.info)),
+        "elements": (elements, made.elements.names),
+    }
+    for name, (asked, there) in own.items():
+        if not (isinstance(asked, str) and asked == "all") and set(as_names(name, asked)) != set(there):
+            raise ArgumentError(
+                f"{name} = {asked}, but the given dynamics was made with {name} = {there}; say it there only"
+            )
+    if made.device != "cpu":
+        raise ArgumentError(
+            f"simulation runs on the processor; the given Dynamics is for {made.device!r}: give one made with "
+            "device='cpu', or the mechanism; rollout(..., device='cuda') runs there"
+        )
+    missing = [name for name in wrenches if name not in made.wrenches]
+    if missing:
+        raise ArgumentError(
+            f"a wrench acts on {missing[0]!r}, but the given Dynamics was made with wrenches = {made.wrenches};"
+            " name the frame there too"
+        )

@@ -14,10 +14,10 @@ from dalembert.model import Mechanism
 from dalembert.model.checks import real_array, shown
 from dalembert.model.names import by_joint, position_names, position_parts, velocity_names
 
-UNIT = 1e-6
+UNIT_LENGTH_SLACK = 1e-6
 """How far from 1 the length of a given quaternion may be."""
 
-CHUNK = 4096
+PARAMETER_SETS_AT_ONCE = 4096
 """Sets of parameters whose mass matrices are examined at once."""
 
 
@@ -37,7 +37,7 @@ def as_position(mechanism: Mechanism, given: Any, batch: bool = False, name: str
     for k in quaternion_places(mechanism.tree):
         length = np.linalg.norm(q[..., k : k + 4], axis=-1)
         worst = float(np.abs(length - 1).max(initial=0))
-        if worst > UNIT:
+        if worst > UNIT_LENGTH_SLACK:
             raise ArgumentError(
                 f"{{argument}}[{k}:{k + 4}] must be a unit quaternion [x, y, z, w], scalar last; its length is off by "
                 f"{worst:.3g}",
@@ -181,9 +181,9 @@ def _check_masses(dynamics: Dynamics, values: np.ndarray) -> None:
     That is what matters: the parameters of an identified body may be negative as long as others outweigh them.
     """
     model, rows = dynamics.mechanism, values.reshape(-1, values.shape[-1])
-    for begin in range(0, len(rows) if model.nv else 0, CHUNK):
-        M = np.asarray(dynamics.kernel("mass_matrix")(model.neutral, rows[begin : begin + CHUNK]))
-        M[~np.isfinite(M).all(axis=(1, 2))] = 0  # other checks tell
+    for begin in range(0, len(rows) if model.nv else 0, PARAMETER_SETS_AT_ONCE):
+        M = np.asarray(dynamics.kernel("mass_matrix")(model.neutral, rows[begin : begin + PARAMETER_SETS_AT_ONCE]))
+        M[~np.isfinite(M).all(axis=(1, 2))] = 0  # other checks report them
         size = np.sqrt(np.maximum(np.abs(np.diagonal(M, axis1=1, axis2=2)), np.finfo(float).tiny))
         M = M / (size[:, :, None] * size[:, None, :]) + 1e3 * np.finfo(M.dtype).eps * np.eye(model.nv)
         try:
@@ -191,10 +191,10 @@ def _check_masses(dynamics: Dynamics, values: np.ndarray) -> None:
         except np.linalg.LinAlgError:
             k = int(np.argmin(np.linalg.eigvalsh(M)[:, 0]))
             pairs = list(zip(dynamics.parameter_names, rows[begin + k].tolist()))
-            told = [f"{name} = {x:.6g}" for name, x in [pair for pair in pairs if pair[1] < 0] or pairs]
-            told[8:] = ["..."] * (len(told) > 8)
+            named = [f"{name} = {x:.6g}" for name, x in [pair for pair in pairs if pair[1] < 0] or pairs]
+            named[8:] = ["..."] * (len(named) > 8)
             raise ArgumentError(
-                f"{model.name!r} cannot have the parameters {', '.join(told)}: the kinetic energy of some motions "
+                f"{model.name!r} cannot have the parameters {', '.join(named)}: the kinetic energy of some motions "
                 "would be negative. Masses and moments of inertia must be positive"
             ) from None
 
@@ -231,8 +231,8 @@ def parameter_array(dynamics: Dynamics, given: Any, batch: bool = False) -> np.n
         try:
             values = np.stack(np.broadcast_arrays(*columns), axis=-1)
         except ValueError as error:
-            told = ", ".join(f"{name} {column.shape}" for name, column in zip(names, columns) if column.ndim)
-            raise ArgumentError(f"parameters: the batch dimensions do not fit together: {told}") from error
+            shapes = ", ".join(f"{name} {column.shape}" for name, column in zip(names, columns) if column.ndim)
+            raise ArgumentError(f"parameters: the batch dimensions do not fit together: {shapes}") from error
     elif given is not None:
         values = real_array(given, "parameters")
     if values.shape[-1:] != (len(names),) or (values.ndim > 1 and not batch):

@@ -1,23 +1,75 @@
-"""One step of a method as a program, and the compiled loop that repeats it."""
+"""One step of a method as a program, the compiled loop that repeats it, and the summaries kept along the way: extremes,
+the last value, the integral of a quantity."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dalembert.algebra import arrays
+from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import Array
 from dalembert.errors import ArgumentError, DalembertError
 from dalembert.model.checks import shown
 from dalembert.native.recurrence import Recurrence
-from dalembert.simulation.equations import Control, TracedEquations
-from dalembert.simulation.kernel_equations import input_ports
+from dalembert.simulation.equations import Control, TracedEquations, input_ports
 from dalembert.simulation.stabiliser import Stabiliser
 from dalembert.simulation.steppers import STEPPERS
-from dalembert.simulation.summaries import SUMMARIES, Step
 from dalembert.tracing.program import Port, Program
+
+
+@dataclass(frozen=True, eq=False)
+class SummaryStep:
+    """A quantity along one step.
+
+    Args:
+        quantity: ``quantity(t, q, v)`` over traced scalars.
+        equations: of motion, under the forces of this step.
+        order: of the method.
+        h: length of the step.
+        begin: time and state before it.
+        end: time and state after it.
+    """
+
+    quantity: Callable[[Any, Any, Any], Any]
+    equations: TracedEquations
+    order: int
+    h: Any
+    begin: tuple[Any, Array, Array]
+    end: tuple[Any, Array, Array]
+
+    def after(self) -> Any:
+        """Its value after the step."""
+        return self.quantity(*self.end)
+
+    def integral(self) -> Any:
+        """Its integral over the step, to the order of the method: by trapezia, or by Simpson's rule."""
+        outer = self.quantity(*self.begin) + self.quantity(*self.end)
+        if self.order <= 2:
+            return self.h * outer / 2
+        return self.h * (outer + 4 * self.quantity(*self._middle())) / 6
+
+    def _middle(self) -> tuple[Any, Array, Array]:
+        """The state half-way, by the cubic polynomial through both ends with their derivatives: exact to h^4."""
+        (t0, q0, v0), (t1, q1, v1), own, h = self.begin, self.end, self.equations, self.h
+        q = (q0 + q1) / 2 + h / 8 * (own.rate(t0, q0, v0) - own.rate(t1, q1, v1))
+        v = (v0 + v1) / 2 + h / 8 * (own.acceleration(t0, q0, v0) - own.acceleration(t1, q1, v1))
+        return (t0 + t1) / 2, own.normalised(q), v
+
+
+def _larger(a: Any, b: Any) -> Any:
+    return scalar.select(a < b, b, a)
+
+
+SUMMARIES: dict[str, tuple[float, Callable[[Any, SummaryStep], Any]]] = {
+    "max": (-np.inf, lambda old, step: _larger(old, step.after())),
+    "min": (np.inf, lambda old, step: -_larger(-old, -step.after())),
+    "integral": (0.0, lambda old, step: old + step.integral()),
+    "last": (np.nan, lambda old, step: step.after()),
+}
+"""What can be kept of a quantity along a motion: its value before the first step, and its update by a step."""
 
 
 def recurrence(
@@ -31,7 +83,7 @@ def recurrence(
 ) -> Recurrence:
     """The loop for one way of driving a mechanism; remembered as long as the system lives.
 
-    Its state is q, v and, where time matters, the number of steps done and the summaries; held are the step and
+    Its state is q, v and, where time matters, the number of steps done and the summaries; constant are the step and
     whatever of gains, wrenches and parameters there is; driven is the control, unless there is a policy or none.
 
     Args:
@@ -51,9 +103,9 @@ def recurrence(
         kind = asked[0]
         if kind not in SUMMARIES:
             raise ArgumentError(f"summary {name!r}: there is no kind {kind!r}; choose one of {', '.join(SUMMARIES)}")
-    told = (method, None if actuated is None else tuple(actuated), policy, gains, sampled, tuple(summaries.items()))
-    if told in system.made:
-        return system.made[told]
+    choice = (method, None if actuated is None else tuple(actuated), policy, gains, sampled, tuple(summaries.items()))
+    if choice in system.made:
+        return system.made[choice]
     m = system.mechanism
     state = [Port("q", (m.nq,)), Port("v", (m.nv,))]
     if policy is not None or summaries or not system.dynamics.is_tree:
@@ -63,13 +115,13 @@ def recurrence(
     driven = [] if actuated is None else [Port("u", (len(actuated),))]
 
     def program() -> Program:
-        return _program(system, state, held, driven, told, dict(summaries))
+        return _program(system, state, held, driven, choice, dict(summaries))
 
-    # Functions have no name that tells what they compute; the program itself is the key then.
+    # Functions have no name for what they compute; the program itself is the key then.
     key = system.digest("step", method, actuated) if policy is None and not summaries else None
     dtype = system.dynamics.dtype or np.float64
-    system.made[told] = Recurrence(f"{method} of {m.name}", state, held, driven, program, key, dtype)
-    return system.made[told]
+    system.made[choice] = Recurrence(f"{method} of {m.name}", state, held, driven, program, key, dtype)
+    return system.made[choice]
 
 
 def _program(
@@ -77,13 +129,13 @@ def _program(
     state: Sequence[Port],
     held: Sequence[Port],
     driven: Sequence[Port],
-    told: tuple[Any, ...],
+    choice: tuple[Any, ...],
     summaries: Mapping[str, tuple[str, Callable[..., Any]]],
 ) -> Program:
     from dalembert.tracing.passes import rebuild
     from dalembert.tracing.trace import trace
 
-    method, actuated, policy, gains, sampled, _ = told
+    method, actuated, policy, gains, sampled, _ = choice
     ports = [*state, *held, *driven]
     nv = system.mechanism.nv
 
@@ -111,7 +163,7 @@ def _program(
             after["count"] = given["count"] + 1
             ends = (t, q, v), (after["count"] * h, new_q, new_v)
             after["summary"] = [
-                SUMMARIES[kind][1](kept, Step(_quantity(name, function), equations, stepper.order, h, *ends))
+                SUMMARIES[kind][1](kept, SummaryStep(_quantity(name, function), equations, stepper.order, h, *ends))
                 for kept, (name, (kind, function)) in zip(given["summary"], summaries.items())
             ]
         return after
@@ -148,7 +200,7 @@ def _quantity(name: str, function: Callable[..., Any]) -> Callable[[Any, Any, An
 
 
 def _traced(function: Callable[..., Any], what: str, shape: tuple[int, ...], *given: Any) -> Any:
-    """What a user's function gives for traced scalars; what goes wrong in it is told as its fault."""
+    """What a user's function gives for traced scalars; what goes wrong in it is reported as its fault."""
     try:
         answer = function(*given)
         found = arrays.asarray(list(answer) if shape else [answer])
@@ -160,6 +212,6 @@ def _traced(function: Callable[..., Any], what: str, shape: tuple[int, ...], *gi
             "be made of arithmetic and the functions of dalembert.algebra.scalar"
         ) from error
     if found.shape != (shape or (1,)):
-        told = f"{shape[0]} numbers" if shape else "one number"
-        raise ArgumentError(f"{what} returned shape {found.shape if shape else found.shape[1:]}, expected {told}")
+        expected = f"{shape[0]} numbers" if shape else "one number"
+        raise ArgumentError(f"{what} returned shape {found.shape if shape else found.shape[1:]}, expected {expected}")
     return found if shape else found[0]

@@ -136,7 +136,7 @@ def _columns(arrays: Arrays) -> dict[str, Any]:
 
 
 class ZarrStore(Store):
-    """One Zarr array per result, in ``results.zarr``, a piece being a chunk; markers tell which are whole.
+    """One Zarr array per result, in ``results.zarr``, a piece being a chunk; markers show which are whole.
 
     Needs zarr.
     """

@@ -1,33 +1,181 @@
-"""Many computations over grids or samples: on threads or a Dask cluster, on disk as they come, restartable."""
+"""Many computations over grids or samples: on threads or a Dask cluster, on disk as they come, restartable.
+
+A piece of a sweep is recognised in another process by a fingerprint of what its task computes. A function counts by its
+compiled code, its defaults, and what it refers to outside: numbers, strings, arrays, tuples of these, functions,
+mechanisms and their dynamics. Whatever else it refers to counts by its type only, and a variable that it assigns itself
+not at all: a sweep whose results depend on those needs a key.
+"""
 
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
+import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
-from types import FunctionType, MethodType
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
+from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SimulationWarning
 from dalembert.files import write_whole
-from dalembert.model.checks import expect_path, shown
+from dalembert.model import Mechanism
+from dalembert.model.checks import expect, expect_path, shown
+from dalembert.model.record import code_of, outside
 from dalembert.native.threads import default_threads
 from dalembert.simulation.failure import SweepError
-from dalembert.simulation.fingerprint import fingerprint
-from dalembert.simulation.points import Points
 from dalembert.simulation.progress import Progress
 from dalembert.simulation.state import as_flag
 from dalembert.simulation.stores import STORES, Arrays, Store
 
+
+class Points:
+    """Named quantities at many points.
+
+    Args:
+        values: by name, those along an axis of a grid, or one for each sample, (N, ...).
+        combined: whether all combinations are meant.
+    """
+
+    def __init__(self, values: Mapping[str, Any], combined: bool):
+        self.values = {str(name): _values(str(name), value) for name, value in values.items()}
+        self.combined = combined
+        if not self.values:
+            raise ArgumentError("there are no points: name at least one quantity")
+        for name, value in self.values.items():
+            if value.ndim == 0 or len(value) == 0:
+                raise ArgumentError(f"{name!r} has shape {value.shape}; give values along its first dimension")
+        lengths = {name: len(value) for name, value in self.values.items()}
+        if not combined and len(set(lengths.values())) > 1:
+            raise ArgumentError(f"samples differ in number: {lengths}")
+        self.shape = tuple(lengths.values()) if combined else (next(iter(lengths.values())),)
+
+    def __len__(self) -> int:
+        return math.prod(self.shape)
+
+    def piece(self, begin: int, end: int) -> dict[str, np.ndarray]:
+        """The points from ``begin`` to ``end`` by name, the last axis of a grid running fastest.
+
+        Args:
+            begin: number of the first point.
+            end: number after the last one.
+        """
+        if not self.combined:
+            return {name: value[begin:end] for name, value in self.values.items()}
+        where = np.unravel_index(np.arange(begin, end), self.shape)
+        return {name: value[k] for (name, value), k in zip(self.values.items(), where)}
+
+    @property
+    def digest(self) -> str:
+        """A name for exactly these points."""
+        h = hashlib.sha256(repr((self.combined, [(n, v.shape, str(v.dtype)) for n, v in self.values.items()])).encode())
+        for value in self.values.values():
+            h.update(np.ascontiguousarray(value).tobytes())
+        return h.hexdigest()
+
+    def __repr__(self) -> str:
+        kind = "grid" if self.combined else "samples"
+        return f"<{kind} of {len(self)} points: {', '.join(f'{n} {v.shape}' for n, v in self.values.items())}>"
+
+
+def _named(given: Any, what: str) -> Mapping[str, Any]:
+    return {} if given is None else expect(given, Mapping, what)
+
+
+def _values(name: str, given: Any) -> np.ndarray:
+    try:
+        found = np.asarray(given)
+    except (ValueError, TypeError) as error:
+        raise ArgumentError(f"{name!r} = {shown(given)}: {error}") from error
+    if found.dtype.hasobject:  # which another process could not recognise
+        raise ArgumentError(f"{name!r} = {shown(given)}; give numbers or texts")
+    return found
+
+
+def grid(axes: Mapping[str, Any] | None = None, **more: Any) -> Points:
+    """All combinations of values along axes.
+
+    Args:
+        axes: by name, the values (or arrays, such as whole initial states) along an axis, (N, ...).
+        more: the same by keyword.
+    """
+    return Points({**_named(axes, "axes"), **more}, True)
+
+
+def samples(values: Mapping[str, Any] | None = None, **more: Any) -> Points:
+    """Points one by one.
+
+    Args:
+        values: by name, one value (or array) for each sample, (N, ...).
+        more: the same by keyword.
+    """
+    return Points({**_named(values, "values"), **more}, False)
+
+
+SIMPLE = (type(None), bool, int, float, complex, str, bytes, np.generic)
+
+
+def fingerprint(*values: Any) -> str:
+    """A digest of options and functions, the same in every process.
+
+    Args:
+        values: numbers, strings, arrays, mechanisms, functions; lists, tuples and dicts of these.
+    """
+    return hashlib.sha256(repr([_content(value, True, ()) for value in values]).encode()).hexdigest()
+
+
+def _content(value: Any, inside: bool, above: tuple[int, ...]) -> Any:
+    """A description with a faithful ``repr``.
+
+    Args:
+        value: of what.
+        inside: look into lists and dicts.
+        above: functions that are being described, by id; they may refer to themselves.
+    """
+    if isinstance(value, SIMPLE):
+        return type(value).__name__, repr(value)
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return str(value.dtype), value.shape, hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+    if isinstance(value, tuple) or (inside and isinstance(value, list)):
+        return type(value).__name__, [_content(item, inside, above) for item in value]
+    if inside and isinstance(value, dict):
+        return "dict", sorted((repr(name), _content(item, inside, above)) for name, item in value.items())
+    if isinstance(value, Mechanism):
+        return "mechanism", value.digest
+    if isinstance(value, Dynamics):
+        return "dynamics", value.kernel("forward_dynamics").key
+    if isinstance(value, functools.partial):
+        return "partial", _content((value.func, value.args), True, above), _content(dict(value.keywords), True, above)
+    if isinstance(value, MethodType):
+        return "method", _content(value.__func__, inside, above), _content(value.__self__, inside, above)
+    if isinstance(value, FunctionType):
+        return _function(value, above)
+    if isinstance(value, (ModuleType, BuiltinFunctionType, type, np.ufunc)):
+        return getattr(value, "__module__", ""), value.__name__
+    return f"{type(value).__module__}.{type(value).__qualname__}", str(getattr(value, "key", ""))
+
+
+def _function(function: FunctionType, above: tuple[int, ...]) -> Any:
+    if id(function) in above:
+        return "itself"
+    above = (*above, id(function))
+    return (
+        function.__qualname__,
+        code_of(function.__code__),
+        _content((function.__defaults__, sorted((function.__kwdefaults__ or {}).items())), True, above),
+        [(name, _content(value, False, above)) for name, value in outside(function).items()],
+    )
+
+
 Task = Callable[[dict[str, np.ndarray]], dict[str, Any]]
 """Takes points by name, (n, ...) each; returns results by name, (n, ...) each."""
 
-ATTEMPTS = 4
+PIECE_ATTEMPTS = 4
 """How often a piece is tried on a cluster whose workers die."""
 
 
@@ -129,7 +277,7 @@ def sweep(
         raise ArgumentError(f"key = {shown(key)}; give a text")
     progress = None if progress is None else as_flag("progress", progress)
     place, piece = expect_path(folder, "sweep, folder"), int(piece)
-    told = {"points": points.digest, "task": key or _key(task), "piece": piece, "format": format}
+    manifest = {"points": points.digest, "task": key or _key(task), "piece": piece, "format": format}
     store = STORES[format](place, len(points), piece)
     if client is not None and not (hasattr(client, "submit") and hasattr(client, "nthreads")):
         raise ArgumentError(f"client is {client!r}; give a dask.distributed.Client")
@@ -139,7 +287,7 @@ def sweep(
         place.mkdir(parents=True, exist_ok=True)
     except OSError as refused:
         raise ArgumentError(f"{place} cannot be made a folder for results: {refused}") from refused
-    claimed = _claim(place, told)
+    claimed = _claim(place, manifest)
     pieces = -(-len(points) // piece)
     missing = [k for k in range(pieces) if not store.has(k)]
     made = Sweep(points, store, pieces)
@@ -220,7 +368,11 @@ def _run(
                         keep(number, future.result())
                     except Exception as wrong:  # results that the format cannot keep, a disk that is full
                         failures.append((number, wrong))
-                elif pool is None and type(error).__name__ in ("KilledWorker", "CancelledError") and attempt < ATTEMPTS:
+                elif (
+                    pool is None
+                    and type(error).__name__ in ("KilledWorker", "CancelledError")
+                    and attempt < PIECE_ATTEMPTS
+                ):
                     queue.append((number, attempt + 1))
                 else:
                     failures.append((number, error))
@@ -267,19 +419,19 @@ def _layout(arrays: Arrays) -> dict[str, tuple[int, ...]]:
     return {name: array.shape[1:] for name, array in sorted(arrays.items())}
 
 
-def _claim(folder: Path, told: dict[str, Any]) -> Path | None:
+def _claim(folder: Path, content: dict[str, Any]) -> Path | None:
     """Write the manifest, and say where; or compare it with the one that is there."""
     manifest = folder / "_sweep.json"  # readers of a folder of tables leave out names that begin like this
     if (earlier := folder / "sweep.json").exists():
         manifest = earlier
     if not manifest.exists():
-        write_whole(manifest, lambda name: Path(name).write_text(json.dumps(told, indent=1)))
+        write_whole(manifest, lambda name: Path(name).write_text(json.dumps(content, indent=1)))
         return manifest
     try:
         known = json.loads(manifest.read_text())
     except ValueError as error:
         raise ArgumentError(f"{manifest} is not readable as the manifest of a sweep: {error}") from error
-    different = [name for name, value in told.items() if known.get(name) != value]
+    different = [name for name, value in content.items() if known.get(name) != value]
     if different:
         raise ArgumentError(
             f"{folder} holds another sweep: {', '.join(different)} differ{'s' if len(different) == 1 else ''}. Choose "

@@ -17,13 +17,13 @@ from dalembert.model import Mechanism
 from dalembert.model.checks import expect_path, real_array, shown
 from dalembert.native.kernel import Kernel
 from dalembert.simulation.balance import dissipated, numeric, reactions, work
+from dalembert.simulation.equations import part_kernel
 from dalembert.simulation.events import Occurrence
-from dalembert.simulation.held import control_at
-from dalembert.simulation.kernel_equations import part_kernel
+from dalembert.simulation.interpolation import control_at
 from dalembert.simulation.stabiliser import Stabiliser
 
 
-class State(NamedTuple):
+class Sample(NamedTuple):
     """Time(s), positions and velocities."""
 
     t: Any
@@ -47,24 +47,24 @@ class Trajectory:
     ``trajectory["elbow"]`` is the history of a joint, ``trajectory["elbow", 1.5]`` what it did at a time (or times),
     ``trajectory(1.5)`` the whole state at a time, ``trajectory[10:20]`` or ``trajectory[trajectory.t > 1]`` a part of
     the samples, with the events between them. Where an event changed the state there are two samples at the same time,
-    unless times were chosen: then ``events`` and ``jumps`` tell the states before and after.
+    unless times were chosen: then ``events`` and ``discontinuities`` have the states before and after.
 
     Args:
         system: what moved.
         t: times, s, (T,).
         q: positions, (T, nq).
         v: velocities, (T, nv).
-        tau: generalised forces of the control, (T, nv); where a held one changes, what acts from then on, and at the
-            end what acted until then (the policy of a rollout is asked there once more).
+        tau: generalised forces of the control, (T, nv); where a zero-order hold ends, what acts from then on, and at
+            the end what acted until then (the policy of a rollout is asked there once more).
         wrenches: external wrenches, (T, number of frames, 6).
         parameters: values of the mechanism's parameters, if it has any.
         events: what happened.
         status: how it ended: ``finished``, ``interrupted``, ``failed``, ``stopped by event ...``.
-        info: method, evaluations, seconds, period of a held control under ``hold`` and the time of its first under
+        info: method, evaluations, seconds, period of a zero-order hold under ``hold`` and the time of its first under
             ``held_from`` (0 if it is not there), and under ``singular`` the times at which constraints lost rank, or
             went through a position where they have no gradient.
         interpolant: gives states at any times between the first and the last sample.
-        jumps: states just after events that changed them.
+        discontinuities: states just after events that changed them.
     """
 
     system: Stabiliser
@@ -78,7 +78,7 @@ class Trajectory:
     status: str = "finished"
     info: Mapping[str, Any] = field(default_factory=dict)
     interpolant: Callable[[np.ndarray], np.ndarray] | None = field(default=None, repr=False)
-    jumps: tuple[State, ...] = ()
+    discontinuities: tuple[Sample, ...] = ()
 
     @property
     def dynamics(self) -> Dynamics:
@@ -93,8 +93,8 @@ class Trajectory:
     def __len__(self) -> int:
         return len(self.t)
 
-    def __iter__(self) -> Iterator[State]:
-        return (State(t, q, v) for t, q, v in zip(self.t, self.q, self.v))
+    def __iter__(self) -> Iterator[Sample]:
+        return (Sample(t, q, v) for t, q, v in zip(self.t, self.q, self.v))
 
     # ------------------------------------------------------------------------------------------------ parts and times
 
@@ -119,9 +119,9 @@ class Trajectory:
             return Trajectory(
                 self.system, **arrays, parameters=self.parameters, status=self.status, info=self.info,
                 events=tuple(event for event in self.events if first <= event.t <= last), interpolant=self.interpolant,
-                jumps=tuple(state for state in self.jumps if first <= state.t <= last),
+                discontinuities=tuple(state for state in self.discontinuities if first <= state.t <= last),
             )  # fmt: skip
-        return State(self.t[which], self.q[which], self.v[which])
+        return Sample(self.t[which], self.q[which], self.v[which])
 
     def _joint(self, name: str, t: Any, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> JointHistory:
         m = self.mechanism
@@ -131,8 +131,8 @@ class Trajectory:
             columns = follows.multiplier * columns[0] + follows.offset, follows.multiplier * columns[1], 0 * columns[2]
         return JointHistory(t, *(c[..., 0] if c.shape[-1] == 1 else c for c in columns))
 
-    def __call__(self, t: Any) -> State:
-        """The state at any time between the first and the last sample; at a jump the one after it.
+    def __call__(self, t: Any) -> Sample:
+        """The state at any time between the first and the last sample; at a discontinuity the one after it.
 
         Args:
             t: a time, or an array of times.
@@ -155,7 +155,7 @@ class Trajectory:
         if self.system.projects:
             x = np.array([self.system.projected(*at) for at in zip(flat.tolist(), x)]).reshape(x.shape)
         q = normalise_in_place(self.mechanism.tree, x[:, :nq].copy())
-        return State(t, q.reshape(*times.shape, nq), x[:, nq:].reshape(*times.shape, self.mechanism.nv))
+        return Sample(t, q.reshape(*times.shape, nq), x[:, nq:].reshape(*times.shape, self.mechanism.nv))
 
     # ------------------------------------------------------------------------------------------------------ quantities
 
@@ -211,8 +211,8 @@ class Trajectory:
 
     @cached_property
     def work(self) -> np.ndarray:
-        """Of the control since the start, J: the integral of the power by cubic splines between jumps, or, of a
-        held control of which every period has a sample, the sum of constant forces along their ways."""
+        """Of the control since the start, J: the integral of the power by cubic splines between discontinuities, or,
+        under a zero-order hold of which every period has a sample, the sum of constant forces along their ways."""
         return work(self)
 
     @cached_property

@@ -8,7 +8,7 @@ from typing import Any
 
 from dalembert.errors import FormatError
 
-MANY = 16
+MOST_LISTED = 16
 """A message lists no more names than this."""
 
 ALIKE = 0.6
@@ -43,8 +43,8 @@ def hint(name: Any, known: Iterable[str], otherwise: str = "known are") -> str:
     known = list(known)
     if close := near(name, known):
         return f"; did you mean {' or '.join(map(repr, close))}?"
-    more = f", ... ({len(known)} in all)" if len(known) > MANY else ""
-    return f"; {otherwise} {', '.join(known[:MANY])}{more}" if known else ""
+    more = f", ... ({len(known)} in all)" if len(known) > MOST_LISTED else ""
+    return f"; {otherwise} {', '.join(known[:MOST_LISTED])}{more}" if known else ""
 
 
 def check_keys(table: Iterable[str], known: Iterable[str], where: str) -> None:
@@ -60,5 +60,5 @@ def check_keys(table: Iterable[str], known: Iterable[str], where: str) -> None:
         if key not in known:
             found = hint(str(key), known)
             # A guess may be wrong, and the right key look quite different.
-            more = f" Known are {', '.join(known)}" if found.endswith("?") and len(known) <= MANY else ""
+            more = f" Known are {', '.join(known)}" if found.endswith("?") and len(known) <= MOST_LISTED else ""
             raise FormatError(f"{where}: unknown key {key!r}{found}{more}")

@@ -20,7 +20,7 @@ from dalembert.model.names import position_names, velocity_names
 from dalembert.simulation import Trajectory
 from dalembert.simulation.export import load_trajectory
 from dalembert.simulation.interpolation import Slopes
-from dalembert.simulation.moving import stabilised
+from dalembert.simulation.stabiliser import stabilised
 
 FRAMES_PER_SECOND, FRAMES_PER_STEP, MOST_FRAMES = 60.0, 4, 3000
 """How finely a motion is sampled at least, and the largest number of samples; a long one is sampled less finely."""

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
-from dalembert.algorithms.economy.beyond import NextAxis, next_axes
 from dalembert.algorithms.economy.cheapest import burden, operations
-from dalembert.algorithms.economy.frames import is_numeric, reframe
+from dalembert.algorithms.economy.frames import NextAxis, is_numeric, next_axes, reframe
 from dalembert.algorithms.economy.regroup import regroup
 from dalembert.model.tree import Tree
 

@@ -14,7 +14,7 @@ from dalembert.algebra.arrays import Array
 from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_links
 from dalembert.algorithms.inverse_dynamics.tensor_form import tensor_form
 from dalembert.algorithms.loads import Loads
-from dalembert.algorithms.tally import Count, in_numbers, positions, vector
+from dalembert.algorithms.tally import OperationCounter, in_numbers, positions, vector
 from dalembert.model.tree import Tree
 
 CANDIDATES = {"augmented-links": augmented_links, "tensor": tensor_form}
@@ -68,7 +68,7 @@ def burden(tree: Tree, name: str, moves: bool = True, speeds_up: bool = True) ->
         moves: whether velocities differ from zero.
         speeds_up: whether accelerations do.
     """
-    count = Count()
+    count = OperationCounter()
     v = vector(tree.nv, count, 100) if moves else arrays.zeros(tree.nv)
     a = vector(tree.nv, count, 200) if speeds_up else arrays.zeros(tree.nv)
     CANDIDATES[name](in_numbers(tree), positions(tree, count), v, a)

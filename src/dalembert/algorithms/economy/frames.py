@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,12 +27,150 @@ from dalembert.algebra import scalar
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.rotations import rotation_x
 from dalembert.algebra.transform import Transform
-from dalembert.algorithms.economy.beyond import NextAxis, next_axes, slides_across
-from dalembert.algorithms.economy.moments import moved_moments
-from dalembert.algorithms.economy.turns import TINY, clean, is_right, rotation_z, triad, unit_or_any, zxz
-from dalembert.model.tree import Link, Tree
+from dalembert.model.tree import Link, Moments, Tree
 
-FAR = 20.0
+TINY = 1e-14
+"""Entries of unit vectors below this are rounding errors of exact zeros."""
+
+
+def unit_or_any(x: Array, z: Array) -> Array:
+    """The unit vector across z along x, which lies across but for rounding; any if there is nothing of x."""
+    length = np.linalg.norm(x)
+    e = x / length if length > TINY else np.eye(3)[int(np.argmin(np.abs(z)))]
+    across = e - (e @ z) * z  # rounding errors of a short x have become large
+    return across / np.linalg.norm(across)
+
+
+def triad(x: Array, z: Array) -> Array:
+    """The rotation matrix with columns x, z x x and z, of unit vectors at right angles."""
+    return clean(np.stack([x, np.cross(z, x), z], axis=1))
+
+
+def clean(R: Array) -> Array:
+    """Rounding errors of zeros removed, and of ones: of a column's only element.
+
+    Beside a sine of 1e-6 the cosine stays 1 - 5e-13, or the matrix would turn no more but stretch.
+    """
+    R = np.where(np.abs(R) < TINY, 0.0, R)
+    alone = (R != 0) & (np.count_nonzero(R, axis=0) == 1)
+    return np.where(alone, np.sign(R), R)
+
+
+def is_right(angle: float) -> bool:
+    """True for multiples of 90 degrees."""
+    return abs(angle / (math.pi / 2) - round(angle / (math.pi / 2))) < TINY
+
+
+def rotation_z(angle: float) -> Array:
+    """Matrix of a turn about z."""
+    c, s = math.cos(angle), math.sin(angle)
+    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+
+
+def zxz(R: Array) -> tuple[float, float, float]:
+    """Angles with R = Rz(gamma) Rx(alpha) Rz(psi); as many as possible zero, multiples of 90 degrees exact."""
+    sine = math.hypot(R[2, 0], R[2, 1])
+    if sine < TINY:  # z stays or turns over: one angle about z is enough
+        alpha = 0.0 if R[2, 2] > 0 else math.pi
+        psi = math.atan2(R[1, 0], R[0, 0]) if R[2, 2] > 0 else math.atan2(-R[1, 0], R[0, 0])
+        return 0.0, alpha, exact(psi)
+    gamma, alpha = math.atan2(R[0, 2], -R[1, 2]), math.atan2(sine, R[2, 2])
+    if abs(abs(gamma) - math.pi) < TINY:  # Rz(pi) Rx(a) Rz(psi) = Rx(-a) Rz(psi + pi)
+        gamma, alpha = 0.0, -alpha
+    gamma, alpha = exact(gamma), exact(alpha)
+    # psi from what is left: near alpha = 0 and pi only the sum or difference of gamma and psi is well determined.
+    left = rotation_x(alpha).T @ rotation_z(gamma).T @ R
+    return gamma, alpha, exact(math.atan2(left[1, 0], left[0, 0]))
+
+
+def exact(angle: float) -> float:
+    """The angle, a multiple of 90 degrees without its rounding."""
+    quarter = math.pi / 2
+    return round(angle / quarter) * quarter if is_right(angle) else angle
+
+
+class NextAxis(NamedTuple):
+    """A rotation axis beyond a link, in the frame of that link, slides at zero.
+
+    Args:
+        link: which turns about it.
+        placement: the joint frame of that link.
+        direction: of unit length.
+    """
+
+    link: int
+    placement: Transform
+    direction: Array
+
+
+def next_axes(tree: Tree, i: int) -> list[NextAxis]:
+    """The next rotating links beyond link i, slides between them left out; those that carry most first."""
+    found = []
+    waiting = [(c, Transform.identity()) for c in tree.children[i]]
+    while waiting:
+        c, at = waiting.pop()
+        child = tree.links[c]
+        placed = at @ child.placement
+        if child.kind == "prismatic":
+            waiting += [(grandchild, placed) for grandchild in tree.children[c]]
+        elif child.kind != "spherical":
+            found.append(NextAxis(c, placed, placed.rotation @ child.axis))
+    return sorted(found, key=lambda axis: -sum(axis.link in chain for chain in tree.ancestors))
+
+
+def slides_across(tree: Tree, i: int, last: int | None = None) -> list[Array]:
+    """Directions of the slides that link i carries, one upon another, without their parts along its own axis; only
+    those on the way to the last link if there is one."""
+    z = tree.links[i].axis
+    found = []
+    waiting = [(c, np.eye(3)) for c in reversed(tree.children[i])]
+    while waiting:
+        c, turned = waiting.pop()
+        child = tree.links[c]
+        if child.kind == "prismatic" and (last is None or c in tree.ancestors[last]):
+            turned = turned @ child.placement.rotation
+            direction = turned @ child.axis
+            found.append(direction - (direction @ z) * z)
+            waiting += [(grandchild, turned) for grandchild in reversed(tree.children[c])]
+    return found
+
+
+MOMENT_ROUNDING = 16 * float(np.finfo(float).eps)
+"""What the file's digits, a shift and two turns leave of a moment that is zero, relative to the largest term."""
+
+
+def moved_moments(moments: Moments, frame: Transform) -> Moments:
+    """Moments about the origin and in the axes of another frame, given in the old one."""
+    if moments.is_zero:
+        return moments
+    m, h, J = moments.mass, moments.first, moments.second
+    p, R = frame.translation, frame.rotation
+    first = [h, -m * p]
+    second = [J, -np.outer(h, p), -np.outer(p, h), m * np.outer(p, p)]
+    return Moments(m, _settled(R.T @ sum(first), first), _symmetric(R.T @ sum(second) @ R, second))
+
+
+def _settled(value: Array, terms: list[Array]) -> Array:
+    """Entries that are zero but for the rounding of the terms they come from, made zero; symbols stay."""
+    return value if value.dtype == object else np.where(np.abs(value) < _rounding(terms), 0.0, value)
+
+
+def _symmetric(J: Array, terms: list[Array]) -> Array:
+    """The tensor with what rounding spoiled restored: zeros, symmetry, and equal moments about different axes."""
+    if J.dtype == object:
+        return J
+    J = _settled((J + J.T) / 2, terms)
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        if abs(J[j, j] - J[i, i]) < _rounding(terms):
+            J[j, j] = J[i, i]
+    return J
+
+
+def _rounding(terms: list[Array]) -> float:
+    return MOMENT_ROUNDING * max(float(np.abs(term).max()) for term in terms)
+
+
+FARTHEST_ORIGIN = 20.0
 """Origins are not moved further than this many times the largest distance of a joint or a centre of mass from the joint
 before: the common normal of two nearly parallel axes may be kilometres away, and moments about a point so far away have
 no digits left."""
@@ -58,7 +197,7 @@ def reframe(tree: Tree, main: Mapping[int, NextAxis] | None = None) -> Tree:
     twists: list[float] = []  # by how much it was turned about x into the distal position
     sizes = _sizes(tree)
     targets = [(main or {}).get(i) or next(iter(next_axes(tree, i)), None) for i in range(len(tree.links))]
-    feet = _feet_outwards(tree, targets, FAR * max(sizes, default=0.0))
+    feet = _feet_outwards(tree, targets, FARTHEST_ORIGIN * max(sizes, default=0.0))
     for i, link in enumerate(tree.links):
         parent = frames[link.parent] if link.parent >= 0 else Transform.identity()
         frame, twist = _frame(tree, i, parent, targets[i], feet[i])

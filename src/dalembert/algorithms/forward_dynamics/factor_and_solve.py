@@ -1,6 +1,6 @@
 """Forward dynamics by factoring the inertia matrix (THESIS 6.2, steps (i)-(iv)).
 
-bias b = inverse dynamics with a = 0; D by the two-sided algorithm unless told otherwise; L^T D L along the tree;
+bias b = inverse dynamics with a = 0; D by the two-sided algorithm unless another is chosen; L^T D L along the tree;
 a = D^-1 (tau - b).
 """
 

@@ -20,7 +20,7 @@ from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.vectors import cross, dot
 from dalembert.algorithms.economy.frames import is_numeric
 from dalembert.algorithms.inertia_matrix.generalized_links import generalized_moments
-from dalembert.algorithms.tally import Count, in_numbers, positions, vector
+from dalembert.algorithms.tally import OperationCounter, in_numbers, positions, vector
 from dalembert.kinematics.step import Step, steps
 from dalembert.model.tree import Link, Tree, gather_matrix
 
@@ -71,7 +71,7 @@ def twists_reach(tree: Tree) -> tuple[bool, ...]:
         for j in chain:
             beyond[j] += tree.links[i].nv
     numeric = is_numeric(tree)
-    tree, count = in_numbers(tree), Count()
+    tree, count = in_numbers(tree), OperationCounter()
     step = steps(tree, positions(tree, count))
     twists: list[dict[int, list[Pair]]] = []
     reached: list[bool] = []
@@ -97,7 +97,7 @@ def twists_reach(tree: Tree) -> tuple[bool, ...]:
 
 
 def _saved_by_meeting(
-    tree: Tree, i: int, step: list[Step], twists: list[dict[int, list[Pair]]], count: Count, wrench: Pair
+    tree: Tree, i: int, step: list[Step], twists: list[dict[int, list[Pair]]], count: OperationCounter, wrench: Pair
 ) -> int:
     """Operations saved for one wrench if it meets the twists at link i instead of at its parent."""
     start = count.operations

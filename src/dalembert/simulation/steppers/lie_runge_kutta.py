@@ -10,10 +10,10 @@ from __future__ import annotations
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.vectors import cross
-from dalembert.simulation.equations import Equations
+from dalembert.simulation.equations import StepperEquations
 
 
-def lie_runge_kutta_4(system: Equations, t: Scalar, q: Array, v: Array, h: Scalar) -> tuple[Array, Array]:
+def lie_runge_kutta_4(system: StepperEquations, t: Scalar, q: Array, v: Array, h: Scalar) -> tuple[Array, Array]:
     """One step.
 
     Args:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.scalar import Scalar
-from dalembert.simulation.equations import Equations
+from dalembert.simulation.equations import StepperEquations
 
 
-def semi_implicit_euler(system: Equations, t: Scalar, q: Array, v: Array, h: Scalar) -> tuple[Array, Array]:
+def semi_implicit_euler(system: StepperEquations, t: Scalar, q: Array, v: Array, h: Scalar) -> tuple[Array, Array]:
     """One step.
 
     Args:

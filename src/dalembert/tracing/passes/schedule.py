@@ -25,10 +25,10 @@ from dalembert.tracing.cost import fused_products
 from dalembert.tracing.passes.rebuild import reorder
 from dalembert.tracing.program import Program
 
-NEAR = 400
+CACHED_VALUES = 400
 """Values that stay in the nearest cache: 32 KB hold 512 registers of 64 bytes, some of which hold other things."""
 
-MANY = 30_000
+MANY_OPERATIONS = 30_000
 """Operations beyond which only the order as it is, and what is made of it, is tried."""
 
 Units = dict[int, tuple[int, ...]]
@@ -41,7 +41,7 @@ def schedule(program: Program) -> Program:
     units = _units(program, fused)
     held, users = _held(program, units), _users(units)
     starts = [list(units)]
-    if len(units) <= MANY:
+    if len(units) <= MANY_OPERATIONS:
         results = list(dict.fromkeys(k for row in program.results for k in row))
         depth: dict[int, int] = {}
         for k, needs in units.items():
@@ -52,7 +52,7 @@ def schedule(program: Program) -> Program:
     eager = [_forward(units, held, users, order) for order in starts]
     promising = min(range(len(starts)), key=lambda i: _pressure(units, held, eager[i]))
     tried = [*starts, *eager, _backward(units, held, users, eager[0])]
-    if len(units) <= MANY:
+    if len(units) <= MANY_OPERATIONS:
         tried.append(_forward(units, held, users, _backward(units, held, users, starts[promising])))
     return reorder(program, _with_products(min(tried, key=lambda order: _traffic(units, held, order)), fused))
 
@@ -60,7 +60,7 @@ def schedule(program: Program) -> Program:
 def _traffic(units: Units, held: set[int], order: list[int]) -> tuple[int, int]:
     """How often memory beyond the nearest cache is needed: once for each value that is live, and for each return."""
     most, total = _pressure(units, held, order)
-    return most + (_returns(units, held, order) if most > NEAR else 0), total
+    return most + (_returns(units, held, order) if most > CACHED_VALUES else 0), total
 
 
 def _returns(units: Units, held: set[int], order: list[int]) -> int:
@@ -83,7 +83,7 @@ def _returns(units: Units, held: set[int], order: list[int]) -> int:
                     near[a] = None
         if k in held and left[k]:
             near[k] = None
-        while len(near) > NEAR:
+        while len(near) > CACHED_VALUES:
             del near[next(iter(near))]
     return returns
 
