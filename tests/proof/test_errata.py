@@ -29,7 +29,7 @@ from dalembert.algorithms.inertia_matrix import INERTIA_MATRIX
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
 from dalembert.proof.field import Field, along, slopes
 from dalembert.proof.theorems.drawn import matrix, products, vector
-from dalembert.proof.theorems.links import CHAIN, Chain, serial_chain
+from dalembert.proof.theorems.links import CHAIN, GenericChain, serial_chain
 
 Both = tuple[Any, Any, Any]
 """The true side, what is printed, what is right."""
@@ -74,7 +74,7 @@ def thesis_c_11(field: Any) -> Both:
 def thesis_6_3_29e(field: Any) -> Both:
     """The column of a prismatic joint behind a revolute one: without U x z its moment is zero."""
     s = serial_chain(field)
-    c = Chain(s.mechanism, s.q, s.v, s.a)
+    c = GenericChain(s.mechanism, s.q, s.v, s.a)
     p = CHAIN.index("prismatic")
     D = INERTIA_MATRIX["column-method"](s.mechanism.tree, s.q)
     mass = sum(c.m[p + 1 :], start=c.m[p])
@@ -89,7 +89,7 @@ def thesis_6_3_29e(field: Any) -> Both:
 def thesis_algorithm_5_2(field: Any) -> Both:
     """(5.2.7d) lacks the acceleration that a prismatic joint gives its own link."""
     s = serial_chain(field)
-    c = Chain(s.mechanism, s.q, s.v, s.a)
+    c = GenericChain(s.mechanism, s.q, s.v, s.a)
     p = CHAIN.index("prismatic")
     printed = c.sdd[p - 1] + product(c.Om[p - 1], c.s(p - 1, p))
     slide = cross(c.w[p - 1], c.z[p]) * (2 * s.v[p]) + c.z[p] * s.a[p]

@@ -10,7 +10,7 @@ from dalembert.errors import ArgumentError
 from dalembert.formulations.equations import CITATIONS
 from dalembert.proof import THEOREMS
 from dalembert.proof.field import Field
-from dalembert.proof.theorems.links import CHAIN, Chain, serial_chain
+from dalembert.proof.theorems.links import CHAIN, GenericChain, serial_chain
 
 FIELD = (1 << 61) - 1
 
@@ -69,7 +69,7 @@ def test_no_prime_is_large_enough_for_an_error_of_nothing():
 def test_the_definitions_behind_the_lemmas_give_the_forces_of_the_joints():
     """eta and the force of the generalized link, projected on the axes, are what Newton and Euler's recursion gives."""
     s = serial_chain(Field(FIELD, seed=5))
-    chain = Chain(s.mechanism, s.q, s.v, s.a)
+    chain = GenericChain(s.mechanism, s.q, s.v, s.a)
     tau = INVERSE_DYNAMICS["newton-euler"](s.mechanism.tree, s.q, s.v, s.a, None)
     mass = np.cumsum(np.array(chain.m, dtype=object)[::-1])[::-1]
     for i, kind in enumerate(CHAIN):

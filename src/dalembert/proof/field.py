@@ -70,9 +70,9 @@ class Field:
             return self._random.randrange(self.prime)
         return Fraction(self._random.choice([-1, 1]) * self._random.randint(1, self.size))
 
-    def element(self) -> Element:
+    def element(self) -> FieldElement:
         """A random element."""
-        return Element(self, self._draw())
+        return FieldElement(self, self._draw())
 
     def angle(self) -> Angle:
         """A random position: its value as a length, its point as an angle."""
@@ -92,10 +92,10 @@ class Field:
         square = sum(x * x for x in t)
         scale = self.inverse(1 + square)
         values = [*(2 * x * scale for x in t), (1 - square) * scale]
-        return np.array([Element(self, self.reduce(x)) for x in values], dtype=object)
+        return np.array([FieldElement(self, self.reduce(x)) for x in values], dtype=object)
 
 
-class Element:
+class FieldElement:
     """An exact number that knows ``+ - * /`` and powers; see :class:`Field`."""
 
     __slots__ = ("field", "value")
@@ -104,10 +104,10 @@ class Element:
         self.field, self.value = field, value
 
     def _other(self, x: Any) -> Any:
-        return x.value if isinstance(x, Element) else self.field.lift(x)
+        return x.value if isinstance(x, FieldElement) else self.field.lift(x)
 
-    def _made(self, value: Any) -> Element:
-        return Element(self.field, self.field.reduce(value))
+    def _made(self, value: Any) -> FieldElement:
+        return FieldElement(self.field, self.field.reduce(value))
 
     def __add__(self, x: Any) -> Any:
         other = self._other(x)
@@ -165,7 +165,7 @@ class Element:
     cos = sin
 
 
-class Angle(Element):
+class Angle(FieldElement):
     """A position: a number, and a sum of named angles with factors for sine and cosine."""
 
     __slots__ = ("terms",)
@@ -177,7 +177,7 @@ class Angle(Element):
     def __add__(self, x: Any) -> Any:
         if isinstance(x, Angle):
             return Angle(self.field, self.field.reduce(self.value + x.value), self.terms + x.terms)
-        if isinstance(x, Element):
+        if isinstance(x, FieldElement):
             return super().__add__(x)
         other = self.field.lift(x)
         if other is None:
@@ -229,11 +229,11 @@ class Angle(Element):
             return ((1, 0), (0, 1), (-1, 0), (0, -1))[round(quarters) % 4]
         return self.field.point(("constant", x))
 
-    def cos(self) -> Element:
-        return Element(self.field, self.field.reduce(self._point()[0]))
+    def cos(self) -> FieldElement:
+        return FieldElement(self.field, self.field.reduce(self._point()[0]))
 
-    def sin(self) -> Element:
-        return Element(self.field, self.field.reduce(self._point()[1]))
+    def sin(self) -> FieldElement:
+        return FieldElement(self.field, self.field.reduce(self._point()[1]))
 
 
 def _is_constant(name: Any) -> bool:
@@ -250,7 +250,7 @@ def _times(factor: Any, x: Any) -> Any:
 
 
 def _name(factor: Any) -> Any:
-    return factor.value if isinstance(factor, Element) else Fraction(factor)
+    return factor.value if isinstance(factor, FieldElement) else Fraction(factor)
 
 
 class Dual:

@@ -29,7 +29,7 @@ CUBIC = 16
 """Degrees of freedom beyond which routes that cost n^3 expressions are left out."""
 
 
-class _Symbols:
+class _SymbolField:
     """A field of SymPy symbols, in the order in which they are drawn."""
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ def recorded(mechanism: Mechanism, field: Any) -> tuple[Mechanism, dict[str, Any
 
 @cache
 def _program(mechanism: Mechanism, method: str) -> Program:
-    equations = derive(generic_mechanism(mechanism, _Symbols()), method)
+    equations = derive(generic_mechanism(mechanism, _SymbolField()), method)
     values = {name: equations[name].values for name in ("mass_matrix", "coriolis", "gravity")}
     return equations.scope.program(values, method.replace("-", "_"))
 

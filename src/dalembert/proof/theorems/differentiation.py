@@ -17,7 +17,7 @@ from dalembert.algebra.vectors import cross, dual, trace
 from dalembert.kinematics.frames import link_poses
 from dalembert.proof.field import Dual, along, slopes
 from dalembert.proof.theorems.drawn import history, products, values, vector
-from dalembert.proof.theorems.links import CHAIN, Chain, serial_chain
+from dalembert.proof.theorems.links import CHAIN, GenericChain, serial_chain
 from dalembert.proof.theorems.theorem import Sides, Theorems
 
 DERIVATIVES = Theorems()
@@ -30,18 +30,18 @@ class _Variation:
 
     def __init__(self, field: Any):
         self.subject = s = serial_chain(field)
-        self.chain = Chain(s.mechanism, s.q, s.v, s.a)
+        self.chain = GenericChain(s.mechanism, s.q, s.v, s.a)
         self.revolute = [j for j, kind in enumerate(CHAIN) if kind == "revolute"]
-        self._made: dict[tuple[str, int], Chain] = {}
+        self._made: dict[tuple[str, int], GenericChain] = {}
 
-    def _varied(self, by: str, j: int) -> Chain:
+    def _varied(self, by: str, j: int) -> GenericChain:
         if (by, j) not in self._made:
             s, unit = self.subject, arrays.identity(len(CHAIN))[j].tolist()
             state = [along(x, unit) if name == by else x for name, x in (("q", s.q), ("v", s.v), ("a", s.a))]
-            self._made[by, j] = Chain(s.mechanism, *state)
+            self._made[by, j] = GenericChain(s.mechanism, *state)
         return self._made[by, j]
 
-    def slopes(self, by: str, of: Callable[[Chain, int], Array], last: int = 0) -> Array:
+    def slopes(self, by: str, of: Callable[[GenericChain, int], Array], last: int = 0) -> Array:
         """The derivative of a quantity of every link, in its own axes, by every revolute joint's coordinate.
 
         Args:
@@ -75,7 +75,7 @@ class _Rotations:
 
     def __init__(self, field: Any):
         self.subject = s = serial_chain(field)
-        self.chain = Chain(s.mechanism, s.q, s.v, s.a)
+        self.chain = GenericChain(s.mechanism, s.q, s.v, s.a)
         self.revolute = [j for j, kind in enumerate(CHAIN) if kind == "revolute"]
         self._made: dict[tuple[str, int], list[tuple[Array, Array, Array]]] = {}
 
@@ -131,7 +131,7 @@ def _full(W: Array) -> Array:
 )
 def _relative_rotation(field: Any, sign: int) -> Iterator[Sides]:
     s = serial_chain(field)
-    c = Chain(s.mechanism, s.q, s.v, s.a)
+    c = GenericChain(s.mechanism, s.q, s.v, s.a)
     W = [place.rotation for place in link_poses(s.mechanism.tree, history(s.q, s.v, s.a))]
     for j in range(len(CHAIN)):
         for i in range(j + 1, len(CHAIN)):
@@ -247,7 +247,7 @@ def _derivatives_of_velocity(field: Any, sign: int) -> Iterator[Sides]:
     x = _Variation(field)
     c = x.chain
 
-    def quantity(c: Chain, i: int) -> Array:
+    def quantity(c: GenericChain, i: int) -> Array:
         return dual(c.w[i])
 
     yield x.slopes("q", quantity), x.formula(lambda i, j: sign * dual(c.zd[j]))
@@ -264,7 +264,7 @@ def _derivatives_of_tensor(field: Any, sign: int) -> Iterator[Sides]:
     x = _Variation(field)
     c = x.chain
 
-    def quantity(c: Chain, i: int) -> Array:
+    def quantity(c: GenericChain, i: int) -> Array:
         return c.Om[i]
 
     def turned(z: list[Array], i: int, j: int) -> Array:
@@ -285,7 +285,7 @@ def _derivatives_of_acceleration(field: Any, sign: int) -> Iterator[Sides]:
     x = _Variation(field)
     c = x.chain
 
-    def quantity(c: Chain, i: int) -> Array:
+    def quantity(c: GenericChain, i: int) -> Array:
         return c.wd[i]
 
     yield x.slopes("q", quantity), x.formula(lambda i, j: c.zdd[j] + sign * cross(c.zd[j], c.w[i]))
@@ -305,7 +305,7 @@ def _derivatives_of_moment(field: Any, sign: int) -> Iterator[Sides]:
     c = x.chain
     K = [inertia_from_pseudo(Kh) for Kh in c.Kh]
 
-    def quantity(c: Chain, i: int) -> Array:
+    def quantity(c: GenericChain, i: int) -> Array:
         return c.mu[i]
 
     def swept(i: int, z: Array) -> Array:
@@ -338,9 +338,9 @@ def _derivatives_of_first_moment(field: Any, sign: int) -> Iterator[Sides]:
     def by_a(i: int, j: int) -> Array:
         return sign * cross(c.z[j], U[i])
 
-    yield x.slopes("q", Chain.Udd), x.formula(by_q, lambda i, j: by_q(j, j) + sign * cross(c.z[j], Udd[j]))
-    yield x.slopes("v", Chain.Udd), x.formula(by_v, lambda i, j: by_v(j, j))
-    yield x.slopes("a", Chain.Udd), x.formula(by_a, lambda i, j: by_a(j, j))
+    yield x.slopes("q", GenericChain.Udd), x.formula(by_q, lambda i, j: by_q(j, j) + sign * cross(c.z[j], Udd[j]))
+    yield x.slopes("v", GenericChain.Udd), x.formula(by_v, lambda i, j: by_v(j, j))
+    yield x.slopes("a", GenericChain.Udd), x.formula(by_a, lambda i, j: by_a(j, j))
 
 
 @DERIVATIVES.states(
@@ -353,7 +353,7 @@ def _derivatives_along_link(field: Any, sign: int) -> Iterator[Sides]:
     x = _Variation(field)
     c = x.chain
 
-    def quantity(c: Chain, i: int) -> Array:
+    def quantity(c: GenericChain, i: int) -> Array:
         return c.sdd[i + 1] - c.sdd[i]
 
     yield x.slopes("q", quantity, 1), x.formula(lambda i, j: _swept(c, i, i + 1, c.zdd[j], 2 * sign * c.zd[j]), last=1)
@@ -361,7 +361,7 @@ def _derivatives_along_link(field: Any, sign: int) -> Iterator[Sides]:
     yield x.slopes("a", quantity, 1), x.formula(lambda i, j: sign * cross(c.z[j], c.s(i, i + 1)), last=1)
 
 
-def _swept(c: Chain, i: int, j: int, first: Array, second: Array) -> Array:
+def _swept(c: GenericChain, i: int, j: int, first: Array, second: Array) -> Array:
     """first x s_ij + second x sdot_ij."""
     return cross(first, c.s(i, j)) + cross(second, c.sd(i, j))
 
@@ -377,7 +377,7 @@ def _derivatives_of_origin(field: Any, sign: int) -> Iterator[Sides]:
     x = _Variation(field)
     c = x.chain
 
-    def quantity(c: Chain, i: int) -> Array:
+    def quantity(c: GenericChain, i: int) -> Array:
         return c.sdd[i]
 
     yield (
@@ -426,4 +426,4 @@ def _derivatives_of_joint_moment(field: Any, sign: int) -> Iterator[Sides]:
         return product(H(i, j), c.zdd[j]) - 2 * sign * product(G(i, j), c.zd[j]) + rest
 
     for by, of in (("a", by_a), ("v", by_v), ("q", by_q)):
-        yield x.slopes(by, Chain.eta), x.formula(of, of)
+        yield x.slopes(by, GenericChain.eta), x.formula(of, of)

@@ -42,7 +42,7 @@ def serial_chain(field: Any) -> Subject:
     return Subject(generic_mechanism(_template(), field), field)
 
 
-class Chain:
+class GenericChain:
     """What Algorithms 5.5, 7.1 and 7.2 compute for every link, from definitions and in base axes.
 
     Everything beyond link i with it is the i-th generalized link: U, Ud, Udd are its first moment about o_i with
@@ -129,7 +129,7 @@ def _first_moment(field: Any, sign: int) -> Iterator[Sides]:
     s = serial_chain(field)
     step = steps(s.mechanism.tree, s.q)
     u, U = augmented_moments(s.mechanism.tree, step)[1], generalized_moments(s.mechanism.tree, step)[1]
-    chain = Chain(s.mechanism, s.q, s.v, s.a)
+    chain = GenericChain(s.mechanism, s.q, s.v, s.a)
     for i in range(chain.n - 1):
         yield chain.own(i, chain.U(i)), u[i] + sign * step[i + 1].inward(U[i + 1])
 
@@ -146,7 +146,7 @@ def _first_moment_rate(field: Any, sign: int) -> Iterator[Sides]:
     tree = s.mechanism.tree
     step = steps(tree, s.q)
     mass, u, _ = augmented_moments(tree, step)
-    chain = Chain(s.mechanism, s.q, s.v, s.a)
+    chain = GenericChain(s.mechanism, s.q, s.v, s.a)
     for i in range(chain.n - 1):
         z, outer = tree.links[i + 1].Zv[:, 0], chain.own(i + 1, chain.Udd(i + 1))
         zeta = 2 * cross(chain.own(i + 1, chain.w[i]), z * s.v[i + 1]) + z * s.a[i + 1]
@@ -165,7 +165,7 @@ def _inertia_of_generalized_link(field: Any, sign: int) -> Iterator[Sides]:
     step = steps(s.mechanism.tree, s.q)
     Kh = augmented_moments(s.mechanism.tree, step)[2]
     _, U, E = generalized_moments(s.mechanism.tree, step)
-    chain = Chain(s.mechanism, s.q, s.v, s.a)
+    chain = GenericChain(s.mechanism, s.q, s.v, s.a)
     for i in range(chain.n - 1):
         mixed = cross_moments(step[i + 1].s, step[i + 1].inward(U[i + 1]))
         right = inertia_from_pseudo(Kh[i]) - sign * mixed + step[i + 1].inward_symmetric(E[i + 1])
