@@ -9,6 +9,7 @@ same in every run, so that a change is judged by the change alone. To look for n
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -79,3 +80,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if QUICK:
         look_at_fewer_examples(items)
     mark_slow_tests(items)
+
+
+@pytest.fixture
+def heard():
+    """Interrupts are heard: shells let what runs behind them ignore Ctrl-C, and what runs there inherits it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

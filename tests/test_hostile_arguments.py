@@ -172,9 +172,9 @@ METHODS = {
     "constrained forward_dynamics": (SYSTEM.forward_dynamics, STATE),
     "solve": (SYSTEM.solve, {**STATE, "method": "projection", "tolerance": 1e-9}),
     "reactions": (SYSTEM.reactions, {**STATE, "axes": "world", "point": None}),
-    "constrained linearize": (SYSTEM.linearize, {**STATE, "positions": ["drive"], "speeds": ["drive"]}),
-    "constrained inverse_dynamics": (
-        SYSTEM.inverse_dynamics,
+    "constrained linear_model": (SYSTEM.linear_model, {**STATE, "positions": ["drive"], "speeds": ["drive"]}),
+    "constrained drive_forces": (
+        SYSTEM.drive_forces,
         {"q": Q, "v": V, "a": A, "t": 0.0, "actuated": ["drive"], "weights": None},
     ),
     "setting": (SYSTEM.setting, {"parameters": None}),

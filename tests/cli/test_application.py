@@ -355,7 +355,7 @@ PYTHON = re.compile(r"\b(da|dalembert)\.\w+\(|\b[a-z_]+=[\['{(]|\binclude = \[|\
     ("words", "said"),
     [
         (["show", "no_such_robot"], "`dalembert robots` lists"),
-        (["derive", "cart_pole", "--include", "fire"], "--include fire"),
+        (["derive", "cart_pole", "--include", "fire"], "--include: choose among"),
         (["derive", "cart_pole", "--include", "fire", "--include", "ice"], "--include"),
         (["compare", "demo_arm", "puma560"], "--joint HERE=THERE"),
         (["simulate", "double_pendulum", "--q=1,2,3"], "--q has shape"),

@@ -140,7 +140,7 @@ def test_the_bicycle_over_its_speed(pyplot_free):
     def eigenvalues(speed):
         v = np.zeros(9)
         v[[0, 6, 8]] = speed, speed / 0.3, speed / 0.35
-        linear = bicycle.linearize(BICYCLE_UPRIGHT, v, np.zeros(9), positions=positions, speeds=speeds)
+        linear = bicycle.linear_model(BICYCLE_UPRIGHT, v, np.zeros(9), positions=positions, speeds=speeds)
         keep = [linear.states.index(name) for name in ("lean", "steer", "lean rate", "steer rate")]
         return np.linalg.eigvals(linear.A[np.ix_(keep, keep)])
 

@@ -301,7 +301,7 @@ def test_infinite_motions_are_told_in_our_words_only():
     assert many.finite.tolist() == [True, False]
 
 
-def test_interrupt_keeps_complete_motions(cart):
+def test_interrupt_keeps_complete_motions(cart, heard):
     q, v = start(cart, 4000)
     rollout(cart, q[:2], v[:2], 10, 1e-3, record=False)  # compile before the clock starts
     timer = threading.Timer(0.5, _thread.interrupt_main)

@@ -352,7 +352,7 @@ def test_quaternion_that_is_no_rotation_is_refused():
         simulate(ball, [0, 0, 0, 1.1], None, 1.0)
 
 
-def test_interrupt_returns_what_was_computed():
+def test_interrupt_returns_what_was_computed(heard):
     def control(t, q, v):
         time.sleep(1e-3)
         return [0.0]

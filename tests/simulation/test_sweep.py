@@ -264,7 +264,7 @@ def test_failed_pieces_are_told_and_the_others_kept(tmp_path):
     assert np.array_equal(np.delete(kept["value"], range(20, 25)), np.delete(np.arange(50.0), range(20, 25)))
 
 
-def test_interrupted_sweep_goes_on_where_it_stopped(tmp_path):
+def test_interrupted_sweep_goes_on_where_it_stopped(tmp_path, heard):
     def slow(points):
         time.sleep(0.05)
         return {"value": 2 * points["x"]}

@@ -146,7 +146,7 @@ def samples(system: Constrained, count: int = 4, spread: float = 0.3) -> list[Sa
         try:
             start = moved(system.mechanism.tree, np.array(system.reference), step)
             q = assemble(system, start, t, restarts=0 if k else RESTARTS)
-            if not found or decomposed(system, q, t).is_clear:
+            if decomposed(system, q, t).is_clear or not found:  # an error where there are no gradients
                 found.append((q, t))
         except SingularityError as error:
             failure = failure or error

@@ -270,6 +270,9 @@ def _linearized(
         "they allow is not linear there; analyse(q) says more"
     )
     least = min(int(here.rank), int(decomposed(system, q, t).rank))
+    usual = system.known_rank
+    if usual is not None and least < usual:
+        raise singular
     if least < system.constraints.count and system.analyse(q, t).is_singular:
         raise singular
     wrong = violation(system, q, v, t, ("q", "v"))

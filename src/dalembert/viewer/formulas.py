@@ -77,7 +77,7 @@ def _counted(mechanism: Mechanism) -> Iterator[str]:
     size = inline(rf"{n} \times {n}")
     yield f'<p class="note">The inertia matrix is {size}; {filled} of its {n * n} entries can differ from zero.</p>'
     closed = " of the open tree" if mechanism.constraints else ""
-    dynamics = Dynamics(mechanism.replace(constraints=(), forces=()))
+    dynamics = Dynamics(mechanism, constraints=())  # force elements act, as they do in the motion
     yield f'<table class="counts"><tr><th>operations{closed}</th><th>&times;, &divide;</th><th>+, &minus;</th></tr>'
     for name in COUNTED:
         cost = dynamics.cost(name)
