@@ -281,3 +281,16 @@ def test_a_folder_to_export_to_is_made_if_a_slash_says_so(tmp_path):
     for k, system in enumerate((da.Dynamics(ARM), da.Dynamics(bars, elements="all"))):
         system.export("mass_matrix", "c", f"{tmp_path}/made{k}/")
         assert {path.name for path in (tmp_path / f"made{k}").iterdir()} == {"mass_matrix.c", "mass_matrix.h"}
+
+
+def test_what_takes_no_wrenches_refuses_to_compute_as_if_there_were_none():
+    dyn = da.Dynamics(da.load("four_bar", parameters="default"), wrenches=["coupler"])
+    q, still = dyn.assemble([1.0, -0.7, 1.6], keep=["drive"]), np.zeros(3)
+    calls = {
+        "drive_forces": lambda: dyn.drive_forces(q, still, still, actuated=["drive"]),
+        "reactions": lambda: dyn.reactions(q, still, still),
+        "linear_model": lambda: dyn.linear_model(q, still, still),
+    }
+    for name, call in calls.items():
+        with pytest.raises(ArgumentError, match=rf"{name} takes no external wrenches.*coupler.*J\^T"):
+            call()

@@ -253,3 +253,10 @@ def test_constraints_are_proved_too():
     proof = prove(da.load("four_bar"), derived=False)
     own = {(row.quantity, row.who) for row in proof.rows if row.quantity.startswith("constr")}
     assert proof.ok and ("constrained motion", "Udwadia and Kalaba") in own and ("constraint rows", "pin: gamma") in own
+
+
+def test_force_elements_that_are_left_out_are_named():
+    arm = da.load("double_pendulum", parameters="default")
+    spring = da.Force("spring", "joint-spring", arm.joints[0].name, stiffness=5.0)
+    proof = prove(arm.replace(forces=(spring,)), derived=False)
+    assert proof.ok and "left out: force element 'spring'" in str(proof)

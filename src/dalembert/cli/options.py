@@ -34,7 +34,6 @@ NAMES = {
 REMEDIES = {
     "source": "`dalembert robots` lists all names",
     "gravity": "In Python, {setting} gives it theirs",
-    "open_loops": "simulate, linearize and export --constrained have them",
     "folder": "put the description into a file beside its meshes",
     "consent": "give --all-meshes if everybody who gets the page may have it",
     "body": "--base is for a mechanism with one root body; in Python, da.with_base names one",

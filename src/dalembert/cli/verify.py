@@ -134,8 +134,16 @@ def _proved(options: argparse.Namespace, terminal: Terminal) -> int:
     """Prove the identities of the mechanism's topology, or those of a certificate."""
     from dalembert.proof import check, prove
 
-    for name in ("q", "quick", "plot"):
-        if getattr(options, name):
+    for name, usual in (
+        ("q", []),
+        ("quick", False),
+        ("plot", None),
+        ("states", 4),
+        ("tolerance", 1e-10),
+        ("elements", None),
+        ("include", []),
+    ):
+        if getattr(options, name) != usual:
             raise ArgumentError(f"--{name} belongs to the comparison of numbers; leave out --exact and --certificate")
     mechanism = open_model(options, numeric=False)
     terminal.progress("proving ...")

@@ -764,6 +764,14 @@ class Dynamics:
             return solve(M, G, f, gamma, method, tolerance, damping=damping)
         return solve(M, G, f, gamma, method, known=self.known(q, t), damping=damping)
 
+    def _refuse_wrenches(self, what: str) -> None:
+        """What has no input for external wrenches must not compute as if there were none."""
+        if self.wrenches:
+            raise ArgumentError(
+                f"{what} takes no external wrenches, but this Dynamics has some, on {', '.join(self.wrenches)}; make "
+                "one without them, and add J^T times the wrenches to tau, or subtract it where forces are asked for"
+            )
+
     def drive_forces(
         self, q: Any, v: Any, a: Any, t: Any = 0.0, *, actuated: Sequence[str], weights: Sequence[float] | None = None
     ) -> Drives:
@@ -781,6 +789,7 @@ class Dynamics:
             actuated: names of the driven joints, or of single velocities (see :meth:`velocity_names`).
             weights: one per driven velocity, larger for stronger drives; all equal by default.
         """
+        self._refuse_wrenches("drive_forces")
         return drive_forces(self, States(self.mechanism, q, {"v": v, "a": a}, t), actuated, weights)
 
     def reactions(
@@ -810,6 +819,7 @@ class Dynamics:
             point: about which moments are given, components in ``axes`` from its origin; by default the origin of the
                 frame acted upon.
         """
+        self._refuse_wrenches("reactions")
         return find_reactions(self, q, v, tau, t, axes, point)
 
     def linear_model(
@@ -833,6 +843,7 @@ class Dynamics:
                 theirs; by default chosen for good condition at the first state.
             speeds: names of the independent speeds; likewise.
         """
+        self._refuse_wrenches("linear_model")
         return linear_model(self, States(self.mechanism, q, {"v": v, "tau": tau}, t), positions, speeds)
 
     def analyse(self, q: Any, t: float = 0.0, *, v: Any = None) -> Analysis:

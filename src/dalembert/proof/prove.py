@@ -192,6 +192,8 @@ def _claims(mechanism: Mechanism, field: Any, derived: bool) -> Iterator[Claim |
         yield from law(subject)
     if mechanism.constraints:
         yield from constraints(mechanism, field)
+    for force in mechanism.forces:
+        yield Omission(f"force element {force.name!r}", "its law need not be a rational function")
     if derived:
         yield from routes(mechanism, subject, values)
 
