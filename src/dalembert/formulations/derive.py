@@ -145,7 +145,9 @@ def positions_of(mechanism: Mechanism, given: Any, what: str) -> np.ndarray:
         given = by_joint(mechanism, given, what, mechanism.neutral, mechanism.q_slice)
     q = np.array(real_array(given, what))
     if q.shape != (mechanism.nq,):
-        raise ArgumentError(f"{what}: got shape {q.shape}, but {mechanism.name!r} needs ({mechanism.nq},)")
+        raise ArgumentError(
+            f"{{argument}}: got shape {q.shape}, but {mechanism.name!r} needs ({mechanism.nq},)", argument=what
+        )
     if not np.isfinite(q).all():
-        raise ArgumentError(f"{what} = {q} is not finite")
+        raise ArgumentError(f"{{argument}} = {q} is not finite", argument=what)
     return mechanism.normalise(q)
