@@ -122,7 +122,8 @@ if not TYPE_CHECKING:  # with it, type checkers would take every misspelt name f
         elif name in _ROOMS:
             value = import_module(f"dalembert.{name}")
         else:
-            raise AttributeError(f"module 'dalembert' has no attribute {name!r}")
+            hint = "; Dynamics has constraints and force elements, too" if name == "ConstrainedDynamics" else ""
+            raise AttributeError(f"module 'dalembert' has no attribute {name!r}{hint}")
         globals()[name] = value
         return value
 

@@ -236,12 +236,17 @@ def check(path: str | Path, mechanism: Mechanism) -> Proof:
         mechanism: what it shall hold for.
     """
     try:
-        given = json.loads(Path(path).read_text(encoding="utf-8"))
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ArgumentError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    try:
+        given = json.loads(text)
         seeds, prime, topology = given["seeds"], given["prime"], given["topology"]
         exponent = int(prime.removeprefix("2^").removesuffix(" - 1"))
         names = [(x["quantity"], x["by"], x["against"]) for x in given["identities"]]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ArgumentError(f"{path}: not a certificate of dalembert: {error}") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        reason = f"it has no entry {error}" if isinstance(error, KeyError) else str(error)
+        raise ArgumentError(f"{path}: not a certificate of dalembert: {reason}") from error
     if topology != topology_digest(mechanism):
         raise ArgumentError(
             f"{path}: the certificate of {given.get('mechanism')!r} is for another topology than that of "
