@@ -2,7 +2,8 @@
 
 The first section describes hardware of compute capability 9.0; where a device has less, callers say how much. The
 second holds the limits by which :mod:`~dalembert.cuda.source` and its neighbours choose among the shapes of a kernel.
-All of them were measured on an H200; a faster choice there is the only reason for any of these values.
+Where a comment names a measurement, it was made on an H200; the other limits are estimates that nobody has measured
+one by one.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ FUNCTION_NODES = 10 * PIECE_NODES
 """Largest function of all other programs."""
 
 LIGHT_VALUES = 100
-"""Live values in single precision up to which a multiprocessor holds two blocks of 256 threads without spilling."""
+"""Live values in single precision up to which blocks have 256 threads; an estimate."""
 
 LIGHT_THREADS, HEAVY_THREADS = 256, 128
 """Threads of a block with few live values, and with many."""
@@ -78,7 +79,7 @@ ONE_THREAD_VALUES = 110
 """Live values up to which one thread per state is faster than cooperating warps."""
 
 MOST_WORKERS = 4
-"""Most workers among which a program is divided: with more, each has too few registers."""
+"""Most workers among which a program is divided; an estimate."""
 
 BlockShape = tuple[int, int, int]
 """Warps of each worker, tiles of inputs that are held, blocks that a multiprocessor must be able to hold."""
