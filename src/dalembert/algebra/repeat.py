@@ -1,0 +1,62 @@
+"""A step applied a fixed number of times, over any scalar.
+
+    x, r = repeat(sweep, (x, r), count=30, held=(A,))
+
+Over numbers, symbols and exact fields this is a plain Python loop. Traced scalars bring their own: their graph records
+the step once and how often it is applied, so that the program of thirty sweeps is as long as that of one.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import ArgumentError
+
+
+def repeat(body: Callable[..., Sequence[Any]], carried: Sequence[Any], count: int, held: Sequence[Any] = ()) -> tuple:
+    """The carried arrays after ``count`` steps.
+
+    Args:
+        body: one step: called with the carried arrays, then the held ones; gives the carried arrays, of the same
+            shapes. It must do the same at every step: what it depends on must be carried, held or constant.
+        carried: arrays, or scalars, that the step changes.
+        count: number of steps.
+        held: arrays, or scalars, that every step reads.
+    """
+    try:
+        steps = operator.index(count)
+    except TypeError:
+        raise ArgumentError(
+            f"repeat: count is {count!r}; needed is a whole number of steps, known beforehand"
+        ) from None
+    if steps < 0:
+        raise ArgumentError(f"repeat: count is {steps}; a number of steps is not negative")
+    now = tuple(carried)
+    for _ in range(steps):
+        now = step_once(body, now, tuple(held))
+    return now
+
+
+def step_once(body: Callable[..., Sequence[Any]], carried: tuple, held: tuple) -> tuple:
+    """The carried arrays after one step, checked: as many as before, of the same shapes.
+
+    Args:
+        body: see :func:`repeat`.
+        carried: the arrays before.
+        held: what the step reads.
+    """
+    made = body(*carried, *held)
+    if not isinstance(made, (tuple, list)) or len(made) != len(carried):
+        got = f"{len(made)} values" if isinstance(made, (tuple, list)) else f"a {type(made).__name__}"
+        raise ArgumentError(f"repeat: the step gives {got}; needed is a tuple of the {len(carried)} carried arrays")
+    for number, (old, new) in enumerate(zip(carried, made)):
+        if np.shape(old) != np.shape(new):
+            raise ArgumentError(
+                f"repeat: the step makes carried array {number} of shape {np.shape(new)} out of shape {np.shape(old)}; "
+                "shapes must stay the same"
+            )
+    return tuple(made)
