@@ -18,6 +18,7 @@ __version__ = "0.1.0.dev0"
 
 _HOMES = {
     "Body": "dalembert.model", "Constraint": "dalembert.model", "Force": "dalembert.model",
+    "Contact": "dalembert.model", "Ground": "dalembert.model", "Surface": "dalembert.model",
     "Frame": "dalembert.model", "Inertia": "dalembert.model", "Joint": "dalembert.model",
     "Limits": "dalembert.model", "Mechanism": "dalembert.model", "Mimic": "dalembert.model",
     "Shape": "dalembert.model", "Transform": "dalembert.algebra",
@@ -86,7 +87,21 @@ if TYPE_CHECKING:
     from dalembert.formulations.lagrangian import from_lagrangian
     from dalembert.formulations.rigid_body import rigid_body
     from dalembert.kernels import from_casadi, kernel
-    from dalembert.model import Body, Constraint, Force, Frame, Inertia, Joint, Limits, Mechanism, Mimic, Shape
+    from dalembert.model import (
+        Body,
+        Constraint,
+        Contact,
+        Force,
+        Frame,
+        Ground,
+        Inertia,
+        Joint,
+        Limits,
+        Mechanism,
+        Mimic,
+        Shape,
+        Surface,
+    )
     from dalembert.model.operations import add_payload, attach, lock, merge_fixed, subtree, with_base, with_gravity
     from dalembert.model.parameters import parameters, substitute, symbolise
     from dalembert.model.reroot import reroot, rerooted_state
@@ -100,9 +115,9 @@ if TYPE_CHECKING:
     from dalembert.viewer.view import view
 
 __all__ = [
-    "Body", "Constraint", "Dynamics", "Equations", "Event", "Force", "Frame", "GravityField", "Inertia",
-    "InverseSquare", "Joint", "Kernel", "KroneckerFrame", "Limits", "Mechanism", "Mimic", "MovingBodies",
-    "MovingBodyFormula", "NoSlip", "OblatePlanet", "RolloutTask", "Shape", "SimulationError", "Trajectory",
+    "Body", "Constraint", "Contact", "Dynamics", "Equations", "Event", "Force", "Frame", "GravityField", "Ground",
+    "Inertia", "InverseSquare", "Joint", "Kernel", "KroneckerFrame", "Limits", "Mechanism", "Mimic", "MovingBodies",
+    "MovingBodyFormula", "NoSlip", "OblatePlanet", "RolloutTask", "Shape", "SimulationError", "Surface", "Trajectory",
     "Transform", "add_payload", "algebra", "algorithms", "attach", "compare", "constraints", "control",
     "conventions", "coordinate_symbols", "derive", "errors", "formats", "formulations", "from_casadi", "from_dh",
     "from_lagrangian", "from_sympy", "grid", "identification", "kernel", "load", "lock", "merge_fixed", "model",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ from dalembert.model.body import WORLD, Frame
 from dalembert.model.constraint import CONSTRAINT_KINDS, Constraint
 from dalembert.model.force import FORCE_KINDS, Force
 from dalembert.model.formula import Formula
+from dalembert.model.ground import Ground
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import JOINTS, KINDS, Joint
 from dalembert.model.mechanism import Mechanism
@@ -33,6 +35,8 @@ def table(mechanism: Mechanism) -> str:
         _frames(mechanism.frames),
         _constraints(mechanism),
         _forces(mechanism),
+        _collisions(mechanism),
+        _contacts(mechanism),
         _paragraphs("Conventions", _conventions(mechanism)),
         _paragraphs("Assumed", mechanism.notes),
         _paragraphs("Doubtful", [p for p in mechanism.problems() if not any(p in note for note in mechanism.notes)]),
@@ -144,6 +148,28 @@ def _forces(mechanism: Mechanism) -> list[str]:
         ends = [getattr(item, end) if end in item.ends else "" for end in "ab"]
         rows.append([item.name, item.kind, *ends, "; ".join([FORCE_KINDS[item.kind], *numbers, *_attachments(item)])])
     return columns_with_text(["force", "kind", "a", "b", "meaning"], rows) if rows else []
+
+
+def _collisions(mechanism: Mechanism) -> list[str]:
+    """How many shapes of each kind may touch, for bodies that have any."""
+    rows = []
+    for body in mechanism.bodies:
+        kinds = Counter(shape.kind for shape in body.collisions)
+        if kinds:
+            rows.append([body.name, ", ".join(f"{count} {kind}" for kind, count in kinds.items())])
+    return columns(["body", "collision shapes"], rows) if rows else []
+
+
+def _contacts(mechanism: Mechanism) -> list[str]:
+    rows = []
+    for item in mechanism.contacts:
+        kinds = [
+            str(shape) if isinstance(shape, Ground) else f"{shape.kind} {texts(shape.size)}".strip()
+            for shape in (item.shape_a, item.shape_b)
+        ]
+        numbers = [f"{name} {text(getattr(item, name))}" for name in item.numbers if _matters(getattr(item, name))]
+        rows.append([item.name, item.a, item.b, "; ".join([f"{kinds[0]} on {kinds[1]}", *numbers])])
+    return columns_with_text(["contact", "a", "b", "shapes and numbers"], rows) if rows else []
 
 
 def _attachments(item: Constraint | Force) -> list[str]:

@@ -1,4 +1,4 @@
-"""The mechanism: a frozen tree of bodies and joints, with frames, forces, constraints and gravity."""
+"""The mechanism: a frozen tree of bodies and joints, with frames, forces, constraints, contacts and gravity."""
 
 from __future__ import annotations
 
@@ -19,19 +19,21 @@ from dalembert.errors import ArgumentError, ModelError, SingularityError
 from dalembert.model.body import WORLD, Body, Frame
 from dalembert.model.checks import expect, expect_items, shown
 from dalembert.model.constraint import Constraint
+from dalembert.model.contact import Contact
 from dalembert.model.force import Force
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import Joint
-from dalembert.model.record import Record, content, fingerprint, frozen_array
+from dalembert.model.record import UNLESS_DEFAULT, Record, content, fingerprint, frozen_array
 from dalembert.model.tree import Link, Moments, Tree, depth_first
 from dalembert.model.validation import check_physics, check_structure, doubts
 from dalembert.text.layout import counted
 from dalembert.text.suggest import hint
 
-Named = TypeVar("Named", Body, Joint, Frame, Constraint, Force)
+Named = TypeVar("Named", Body, Joint, Frame, Constraint, Force, Contact)
 
 KINDS_OF_PARTS = {
     "bodies": Body, "joints": Joint, "frames": Frame, "constraints": Constraint, "forces": Force, "notes": str,
+    "contacts": Contact,
 }  # fmt: skip
 
 
@@ -53,6 +55,7 @@ class Mechanism(Record):
         gravity: acceleration of free fall in world axes, m/s^2.
         notes: what a reader or an operation assumed; printed with the mechanism.
         strict: refuse inertias that no real body can have; if false they are only listed by ``problems()``.
+        contacts: pairs of shapes that may touch; :func:`dalembert.contacts` makes them.
     """
 
     name: str
@@ -64,6 +67,7 @@ class Mechanism(Record):
     gravity: Array = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
     notes: tuple[str, ...] = field(default=(), compare=False)
     strict: bool = field(default=True, compare=False)
+    contacts: tuple[Contact, ...] = field(default=(), metadata=UNLESS_DEFAULT)
 
     def __post_init__(self) -> None:
         expect(self.name, str, "mechanism, name", ModelError)
@@ -126,6 +130,10 @@ class Mechanism(Record):
             return Frame(name, name)
         own = (Frame(x, x) for x in (*(body.name for body in self.bodies), WORLD))
         return _find((*self.frames, *own), name, "frame", self)
+
+    def contact(self, name: str) -> Contact:
+        """The contact of that name."""
+        return _find(self.contacts, name, "contact", self)
 
     def q_slice(self, joint: str) -> slice:
         """Where the positions of a joint lie in ``q``; of a mimic joint, those of its leader."""

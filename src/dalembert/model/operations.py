@@ -18,6 +18,7 @@ from dalembert.errors import ArgumentError, ModelError, ModelWarning, Unsupporte
 from dalembert.model.body import WORLD, Body, Frame
 from dalembert.model.checks import expect, expect_choice, shown
 from dalembert.model.constraint import Constraint
+from dalembert.model.contact import Contact, rigidly_joined
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import SIZES, Joint
 from dalembert.model.mechanism import Mechanism
@@ -66,7 +67,17 @@ def with_base(mechanism: Mechanism, base: str, body: str | None = None) -> Mecha
             "free or fixed joint is a base. Put a base body, fixed to the world, between the world and that joint"
         )
     changed = Joint(root.name, base, root.parent, root.child, placement=root.placement)
-    return mechanism.replace(joints=tuple(changed if joint is root else joint for joint in mechanism.joints))
+    joints = tuple(changed if joint is root else joint for joint in mechanism.joints)
+    contacts, notes = _loose(mechanism, joints)
+    return mechanism.replace(joints=joints, contacts=contacts, notes=(*mechanism.notes, *notes))
+
+
+def _loose(mechanism: Mechanism, joints: Iterable[Joint]) -> tuple[list[Contact], list[str]]:
+    """The contacts of a mechanism that may still open and close with other joints, and notes about the others."""
+    joints = tuple(joints)
+    after = [None if rigidly_joined(joints, mechanism.frames, item) else item for item in mechanism.contacts]
+    notes = dropped(mechanism.contacts, after, "its bodies are now joined by fixed joints")
+    return [item for item in after if item], notes
 
 
 # ------------------------------------------------------------------------------------------------------------- locking
@@ -129,8 +140,11 @@ def lock(mechanism: Mechanism, positions: Mapping[str, Any]) -> Mechanism:
     notes += dropped(mechanism.constraints, constraints, "a locked joint keeps it or breaks it for good")
     forces = [None if f.on_joints and f.a in held else f for f in mechanism.forces]
     notes += dropped(mechanism.forces, forces, "its joint is locked")
+    contacts, left_out = _loose(mechanism, joints)
+    notes += left_out
     return mechanism.replace(
         joints=joints,
+        contacts=contacts,
         constraints=[c for c in constraints if c],
         forces=[f for f in forces if f],
         notes=(*mechanism.notes, *notes),
@@ -244,9 +258,16 @@ def merge_fixed(mechanism: Mechanism) -> Mechanism:
         whole = matter[carrier]
         if not (whole.inertia.is_zero or body.inertia.is_zero):
             welded.add(carrier)
-        shapes = (shape.replace(placement=at @ shape.placement) for shape in body.shapes)
+        shapes, collisions = (
+            (shape.replace(placement=at @ shape.placement) for shape in found)
+            for found in (body.shapes, body.collisions)
+        )
         moved = body.inertia if body.inertia.is_zero else body.inertia.moved(at.rotation, at.translation)
-        matter[carrier] = whole.replace(inertia=whole.inertia + moved, shapes=(*whole.shapes, *shapes))
+        matter[carrier] = whole.replace(
+            inertia=whole.inertia + moved,
+            shapes=(*whole.shapes, *shapes),
+            collisions=(*whole.collisions, *collisions),
+        )
     for frame in mechanism.frames:
         carrier, at = carriers[frame.body]
         frames.append(frame.replace(body=carrier, placement=at @ frame.placement))
@@ -267,6 +288,7 @@ def merge_fixed(mechanism: Mechanism) -> Mechanism:
         frames=frames,
         constraints=[_moved(item, place) for item in mechanism.constraints],
         forces=[_moved(item, place) for item in mechanism.forces],
+        contacts=[_moved(item, place) for item in mechanism.contacts],
         notes=(*mechanism.notes, *notes),
     )
 
@@ -343,9 +365,9 @@ def attach(
         body, on = mounted(frame.body)
         frames.append(Frame(prefix + frame.name, body, on @ frame.placement))
     own_forces = [None if item.is_field else item for item in other.forces]  # it would pull the carrier as well
-    constraints, forces = (
+    constraints, forces, contacts = (
         [_moved(item, mounted, prefix.__add__).replace(name=prefix + item.name) for item in items if item]
-        for items in (other.constraints, own_forces)
+        for items in (other.constraints, own_forces, other.contacts)
     )
     _refuse_clashes(
         mechanism,
@@ -354,6 +376,7 @@ def attach(
         f"pass another prefix than {prefix!r}",
         _names(constraints),
         _names(forces),
+        _names(contacts),
     )
     notes = [f"{other.name}: {note}" for note in other.notes]
     notes += dropped(other.forces, own_forces, f"gravity is that of {mechanism.name!r}, in fields too")
@@ -365,6 +388,7 @@ def attach(
         frames=(*mechanism.frames, *frames),
         constraints=(*mechanism.constraints, *constraints),
         forces=(*mechanism.forces, *forces),
+        contacts=(*mechanism.contacts, *contacts),
         notes=(*mechanism.notes, *notes),
         strict=mechanism.strict and other.strict,
     )
@@ -413,11 +437,13 @@ def subtree(mechanism: Mechanism, body: str) -> Mechanism:
 
     constraints = [_moved(c, place) if kept_ends(c) else None for c in mechanism.constraints]
     forces = [_moved(f, place) if kept_ends(f) else None for f in mechanism.forces]
+    contacts = [_moved(c, place) if kept_ends(c) else None for c in mechanism.contacts]
     why = f"it reaches outside the subtree of {body!r}"
     notes = [
         *([] if ground == WORLD else [f"gravity keeps its components, now in the axes of {ground!r}, the new ground"]),
         *dropped(mechanism.constraints, constraints, why),
         *dropped(mechanism.forces, forces, why),
+        *dropped(mechanism.contacts, contacts, why),
     ]
     return mechanism.replace(
         name=f"{mechanism.name}/{body}",
@@ -426,6 +452,7 @@ def subtree(mechanism: Mechanism, body: str) -> Mechanism:
         frames=frames,
         constraints=[c for c in constraints if c],
         forces=[f for f in forces if f],
+        contacts=[c for c in contacts if c],
         notes=(*mechanism.notes, *notes),
     )
 
@@ -442,10 +469,10 @@ def _places(mechanism: Mechanism) -> list[str]:
 
 
 def _moved(item: Any, place: Callable[[str], tuple[str, Transform]], joint: Callable[[str], str] = str) -> Any:
-    """A constraint or force whose ends have gone to other bodies, or whose joints have other names.
+    """A constraint, force or contact whose ends have gone to other bodies, or whose joints have other names.
 
     Args:
-        item: the constraint or force.
+        item: the constraint, force or contact.
         place: for the name of a body or frame its new name, and the old frame in the new one.
         joint: for the name of a joint its new name.
     """
@@ -453,6 +480,12 @@ def _moved(item: Any, place: Callable[[str], tuple[str, Transform]], joint: Call
         a, b = (end if end in ("", WORLD) else joint(end) for end in (item.a, item.b))
         return item.replace(a=a, b=b)
     changes: dict[str, Any] = {}
+    if isinstance(item, Contact):
+        for end in ("a", "b"):
+            shape = getattr(item, f"shape_{end}")
+            changes[end], at = place(getattr(item, end))
+            changes[f"shape_{end}"] = shape.replace(placement=at @ shape.placement)
+        return item.replace(**changes)
     for placement in item.placements:
         end = placement[-1]
         changes[end], at = place(getattr(item, end))
@@ -488,7 +521,7 @@ def dropped(before: Iterable[Any], after: Iterable[Any], why: str) -> list[str]:
 
 def _refuse_clashes(mechanism: Mechanism, places: list[str], joints: list[str], remedy: str, *rest: list[str]) -> None:
     own = [{WORLD, *_places(mechanism)}, {*_names(mechanism.joints)}]
-    own += [{*_names(mechanism.constraints)}, {*_names(mechanism.forces)}]
+    own += [{*_names(items)} for items in (mechanism.constraints, mechanism.forces, mechanism.contacts)]
     clashes = [name for new, taken in zip((places, joints, *rest), own) for name in new if name in taken]
     if clashes:
         raise ArgumentError(f"{mechanism.name!r} already has {', '.join(map(repr, clashes))}; {remedy}")

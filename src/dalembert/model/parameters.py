@@ -2,7 +2,8 @@
 
 A parameter is addressed by the name of its owner and what it is: ``link7.mass``, ``link7.com.x``, ``link7.inertia.xy``
 (about the centre of mass), ``joint3.damping``, ``joint3.placement.z``, ``joint3.placement.roll`` (URDF angles),
-``tool.placement.x``, ``spring.stiffness``, ``closure.placement_b.x``, ``push.component.2``, ``gravity.z``. If two
+``tool.placement.x``, ``spring.stiffness``, ``closure.placement_b.x``, ``push.component.2``,
+``foot.friction``, ``foot.shape_a.size.0`` (of a contact), ``gravity.z``. If two
 owners of different kinds share a name and an attribute, the address says which is meant: ``joint:tool.placement.x``,
 ``frame:tool.placement.x``.
 """
@@ -26,6 +27,7 @@ from dalembert.algebra.transform import Transform
 from dalembert.errors import ArgumentError, ModelWarning
 from dalembert.model.checks import expect
 from dalembert.model.formula import Formula
+from dalembert.model.ground import Ground
 from dalembert.model.joint import SIZES, plane_axes
 from dalembert.model.mechanism import Mechanism
 from dalembert.model.names import formula_names
@@ -251,7 +253,10 @@ def _exact_quarter_turn(value: Any, sympy: Any) -> Any:
 # ------------------------------------------------------------------------------------------------------------ addresses
 
 
-COLLECTIONS = {"body": "bodies", "joint": "joints", "frame": "frames", "constraint": "constraints", "force": "forces"}
+COLLECTIONS = {
+    "body": "bodies", "joint": "joints", "frame": "frames", "constraint": "constraints", "force": "forces",
+    "contact": "contacts",
+}  # fmt: skip
 AXES = ("x", "y", "z")
 ANGLES = ("roll", "pitch", "yaw")
 MOMENTS = {"xx": (0, 0), "xy": (0, 1), "xz": (0, 2), "yy": (1, 1), "yz": (1, 2), "zz": (2, 2)}
@@ -308,16 +313,26 @@ def _slots(mechanism: Mechanism) -> Iterator[tuple[str, str, str, Path]]:
             yield "force", force.name, f"component.{k}", ("components", k)
         for end in force.placements:
             yield from _placement_slots("force", force.name, getattr(force, end), end)
+    for contact in mechanism.contacts:
+        for attribute in contact.numbers:
+            yield "contact", contact.name, attribute, (attribute,)
+        for end in ("shape_a", "shape_b"):
+            shape = getattr(contact, end)
+            numbers, names = ("coefficients", shape.names) if isinstance(shape, Ground) else ("size", None)
+            for k in range(len(getattr(shape, numbers))):
+                yield "contact", contact.name, f"{end}.{names[k] if names else f'size.{k}'}", (end, numbers, k)
+            yield from _placement_slots("contact", contact.name, shape.placement, f"{end}.placement")
 
 
 def _placement_slots(
     kind: str, name: str, placement: Transform, attribute: str = "placement"
 ) -> Iterator[tuple[str, str, str, Path]]:
+    path = tuple(attribute.split("."))
     for k, axis in enumerate(AXES):
-        yield kind, name, f"{attribute}.{axis}", (attribute, "translation", k)
+        yield kind, name, f"{attribute}.{axis}", (*path, "translation", k)
     if placement.rotation.dtype != object:
         for k, angle in enumerate(ANGLES):
-            yield kind, name, f"{attribute}.{angle}", (attribute, "rpy", k)
+            yield kind, name, f"{attribute}.{angle}", (*path, "rpy", k)
 
 
 # -------------------------------------------------------------------------------------------- default values of symbols

@@ -78,6 +78,10 @@ def _shape_words(shape: tuple[int, ...]) -> str:
     return {(3,): "three numbers", (3, 3): "a 3 x 3 matrix"}.get(shape, f"an array of shape {shape}")
 
 
+UNLESS_DEFAULT = {"content": "unless default"}
+"""Metadata of a field that says nothing at its default: records without it keep their content and digest."""
+
+
 def content(value: Any) -> Any:
     """A hashable image of a field: arrays become nested tuples, records their own content."""
     if isinstance(value, np.ndarray):
@@ -88,9 +92,13 @@ def content(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(content(x) for x in value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = dataclasses.fields(value)
-        return (type(value).__name__, *(content(getattr(value, f.name)) for f in fields if f.compare))
+        fields = [f for f in dataclasses.fields(value) if f.compare and not _says_nothing(value, f)]
+        return (type(value).__name__, *(content(getattr(value, f.name)) for f in fields))
     return value
+
+
+def _says_nothing(record: Any, entry: Any) -> bool:
+    return entry.metadata == UNLESS_DEFAULT and scalar.same(getattr(record, entry.name), entry.default)
 
 
 class Record:

@@ -19,6 +19,7 @@ from dalembert.algebra.rotations import is_rotation
 from dalembert.algebra.scalar import is_zero
 from dalembert.errors import ValidationError
 from dalembert.model.body import WORLD, Body
+from dalembert.model.contact import rigidly_joined
 from dalembert.model.joint import JOINTS, SIZES, Joint, Limits
 from dalembert.model.record import floats, is_finite, is_negative
 from dalembert.model.singularity import massless_ends, singular_motions
@@ -148,6 +149,10 @@ def _numbers(mechanism: Mechanism) -> list[str]:
             if name not in ("lower", "upper"):  # of a stop; infinite where there is none
                 check(f"{where}: {name}", [getattr(force, name)])
         check(f"{where}: components", force.components)
+    for contact in mechanism.contacts:
+        where = f"contact {contact.name!r}"
+        check(f"{where}: placement", [x.placement.homogeneous() for x in (contact.shape_a, contact.shape_b)])
+        check(f"{where}: solref or solimp", [*contact.solref, *contact.solimp])
     return problems
 
 
@@ -186,6 +191,9 @@ def _axes(mechanism: Mechanism) -> list[str]:
     placed += [(f"frame {frame.name!r}", frame.placement) for frame in mechanism.frames]
     placed += [(f"constraint {c.name!r}", end) for c in mechanism.constraints for end in (c.placement_a, c.placement_b)]
     placed += [(f"force {f.name!r}", end) for f in mechanism.forces for end in (f.placement_a, f.placement_b)]
+    shapes = [(f"contact {c.name!r}", shape) for c in mechanism.contacts for shape in (c.shape_a, c.shape_b)]
+    shapes += [(f"body {b.name!r}, collision shape", shape) for b in mechanism.bodies for shape in b.collisions]
+    placed += [(where, shape.placement) for where, shape in shapes]
     for where, placement in placed:
         R = floats(placement.rotation)
         if R is not None and not is_rotation(R):
@@ -248,6 +256,7 @@ def name_problems(mechanism: Mechanism) -> list[str]:
         "joint": mechanism.joints,
         "constraint": mechanism.constraints,
         "force": mechanism.forces,
+        "contact": mechanism.contacts,
     }
     for what, items in kinds.items():
         for item in items:
@@ -331,7 +340,7 @@ def reference_problems(mechanism: Mechanism) -> list[str]:
     for frame in mechanism.frames:
         if frame.body != WORLD and frame.body not in {body.name for body in mechanism.bodies}:
             problems.append(f"frame {frame.name!r}: body {frame.body!r} does not exist")
-    links: tuple[Any, ...] = (*mechanism.constraints, *mechanism.forces)
+    links: tuple[Any, ...] = (*mechanism.constraints, *mechanism.forces, *mechanism.contacts)
     for item in links:
         on_joints = item.on_joints
         what = type(item).__name__.lower()
@@ -343,6 +352,11 @@ def reference_problems(mechanism: Mechanism) -> list[str]:
                 problems.append(f"{what} {item.name!r}: joint {end!r} must have one degree of freedom{other}")
             if not on_joints and end not in places:
                 problems.append(f"{what} {item.name!r}: body or frame {end!r} does not exist")
+    problems += [
+        f"contact {item.name!r}: {item.a!r} and {item.b!r} are joined by fixed joints and cannot move apart"
+        for item in mechanism.contacts
+        if rigidly_joined(mechanism.joints, mechanism.frames, item)
+    ]
     for joint in mechanism.joints:
         if joint.mimic is None:
             continue
