@@ -5,10 +5,13 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-all lint docs facts wheel clean
+.PHONY: demo peers test test-all lint docs facts wheel clean
 
 demo: $(VENV)/ready
 	$(BIN)/dalembert demo --to out/demo.html
+	@test -e $(VENV)/peers || echo "To see Pinocchio and MuJoCo beside it (about 1 GB): make peers demo"
+
+peers: $(VENV)/peers
 
 # Each worker begins with a run of whole files, whose tests share mechanisms and kernels, and helps others at the end.
 PYTEST := $(BIN)/pytest -n auto --dist worksteal
@@ -39,10 +42,13 @@ $(VENV)/ready: pyproject.toml
 	try: make PYTHON=python3.12"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) -e ".[report]"
+	touch $@
+
+$(VENV)/peers: $(VENV)/ready
 	$(PIP) -e ".[peers]" || echo "Pinocchio, MuJoCo or example robots cannot be installed here; going on without"
 	touch $@
 
-$(VENV)/ready-to-test: $(VENV)/ready
+$(VENV)/ready-to-test: $(VENV)/peers
 	$(PIP) -e ".[test]"
 	$(PIP) -e ".[docs,plot]" || echo "mkdocs-material or matplotlib cannot be installed here; going on without"
 	touch $@

@@ -144,4 +144,4 @@ if not TYPE_CHECKING:  # with it, type checkers would take every misspelt name f
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*(name for name in globals() if name.startswith("__")), *__all__, *_ROOMS})
