@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -50,7 +51,8 @@ def test_everything_is_there_again(case):
                 twin[name]
             assert str(told.value) == str(error)
             continue
-        assert twin[name].symbol == expected.symbol and twin[name].cost == expected.cost
+        assert twin[name].symbol == expected.symbol
+        assert replace(twin[name].cost, live=0) == replace(expected.cost, live=0)  # the order of operations may differ
         np.testing.assert_array_equal(twin[name].evaluate(inputs), expected.evaluate(inputs))
     for one, other in zip(twin.steps(), equations.steps(), strict=True):
         assert (one.title, one.text, one.formula) == (other.title, other.text, other.formula)

@@ -18,6 +18,7 @@ from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import identity, product
 from dalembert.algebra.rotations import is_rotation
 from dalembert.algebra.vectors import vect
+from dalembert.constraints.closure import newton
 from dalembert.errors import ArgumentError
 from dalembert.formulations.scope import Scope, without_unused_inputs
 from dalembert.formulations.system import MovingBody, MultibodySystem, Place
@@ -156,6 +157,9 @@ def _rate(coordinate: Any) -> Any:
 RANDOM_STARTS, NEWTON_STEPS = 6, 60
 """Random states, and steps of Newton's method from each; at double roots every step halves the distance."""
 
+ORTHOGONAL, REFLECTED = 1e-12, 1e-9
+"""Entries of R^T R - 1 of a rotation that Newton's method has found, and of formulas that are orthogonal everywhere."""
+
 NEARBY, STILL = 0.1, 1e-3
 """Distance of a second start, and change below which a coordinate has come back to where it was."""
 
@@ -185,7 +189,7 @@ def expect_rotation(scope: Scope, R: np.ndarray, what: str) -> None:
     if all(is_rotation(found[k]["R"]) for k in finite):
         return
     miss = max(float(np.abs(found[k]["misses"]).max()) for k in finite)
-    if miss <= 1e-9:
+    if miss <= REFLECTED:
         raise ArgumentError(f"{what} is a reflection: its determinant is -1, an axis points the wrong way")
     still, proper = set(inputs.coordinates), False
     for k in finite if inputs.names else []:
@@ -236,12 +240,10 @@ class _Inputs:
 
     def onto(self, slopes: Program, x: np.ndarray) -> np.ndarray | None:
         """The nearest point, or so, at which nothing is missed; None if Newton's method does not arrive."""
-        for _ in range(NEWTON_STEPS):
+
+        def at(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             values = self.evaluate(slopes, x)
-            if not (np.isfinite(values["misses"]).all() and np.isfinite(values["slope"]).all()):
-                return None
-            if np.abs(values["misses"]).max() < 1e-12:
-                return x
-            step = np.linalg.lstsq(values["slope"], values["misses"], rcond=1e-8)[0]
-            x = x - step * min(1.0, 0.5 / max(float(np.abs(step).max()), 1e-300))
-        return None
+            return values["misses"], values["slope"]
+
+        x, left = newton(at, lambda x, step: x + step, x, ORTHOGONAL, NEWTON_STEPS)
+        return x if np.abs(left).max() <= ORTHOGONAL else None

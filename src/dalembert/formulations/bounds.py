@@ -35,7 +35,8 @@ def bound(scope: Scope, inverse: np.ndarray, samples: np.ndarray, squares: np.nd
         samples: the matrix that was inverted at some states, as numbers, (states, n, n).
         squares: the last rows of that matrix, if they are of least squares.
     """
-    regular = np.array([x for x in samples if np.isfinite(x).all() and np.isfinite(np.linalg.cond(x))])
+    invertible = 1 / np.finfo(float).eps  # condition beyond which an inverse has no digit, or does not exist
+    regular = np.array([x for x in samples if np.isfinite(x).all() and np.linalg.cond(x) < invertible])
     units: list[Any] = [1] * len(inverse)
     lengths = np.ones((len(regular), 1, len(inverse)))
     if squares is not None and scope.parameters:

@@ -76,10 +76,25 @@ class DerivedQuantity:
         """The program that computes it, with exactly the inputs it needs."""
         return self.scope.program({self.name: self.values}, self.name)
 
-    @property
+    @cached_property
     def cost(self) -> Cost:
-        """Operations to evaluate it."""
-        return cost(self.program)
+        """Operations of what :meth:`Equations.compile` makes of it."""
+        return cost(_optimised(self.scope.program({self.name: self.compact}, self.name)))
+
+    @cached_property
+    def compact(self) -> np.ndarray:
+        """The values as they are compiled and counted: their closed form where that takes fewer operations."""
+        if written_out_size(self.program) > LARGEST_WRITTEN_OUT or self._rows is None:
+            return self.values
+        if believed(self.scope, self.values) is not self.values:  # a closed form would not know where to stop
+            return self.values
+        try:
+            closed = self.scope.read(np.array(self._rows, dtype=object).reshape(self.shape), new_parameters=False)
+        except UnsupportedError:
+            return self.values
+        shorter = self.scope.program({self.name: closed}, self.name)
+        both = [cost(_optimised(program)).operations for program in (shorter, self.program)]
+        return closed if both[0] < both[1] else self.values
 
     # ---------------------------------------------------------------------------------------------- as mathematics
 
@@ -108,7 +123,7 @@ class DerivedQuantity:
         if self._rows is None:
             return False
         size = sum(sympy.count_ops(x) for x in self._rows)
-        return size <= max(LONGEST_CLOSED, MOST_TIMES * self.cost.operations)
+        return size <= max(LONGEST_CLOSED, MOST_TIMES * cost(self.program).operations)
 
     @cached_property
     def _rows(self) -> list[Any] | None:
@@ -281,10 +296,23 @@ def kernel_of(quantity: DerivedQuantity, level: int | None = None) -> Kernel:
     from dalembert.native.kernel import Kernel
 
     plain = kernel_program(quantity)
-    if level is None:
-        level = 1 if len(plain.nodes) <= THOROUGH else 0
-    program = optimise(plain, level)
+    program = _optimised(plain) if level is None else optimise(plain, level)
     return Kernel(program.name, program.inputs, program.outputs, program)
+
+
+def _optimised(program: Program) -> Program:
+    return optimise(program, 1 if len(program.nodes) <= THOROUGH else 0)
+
+
+def cost_together(quantities: Sequence[DerivedQuantity]) -> Cost:
+    """Operations of several quantities computed at once, in whichever of their two forms that takes fewer.
+
+    Args:
+        quantities: of one derivation.
+    """
+    scope = quantities[0].scope
+    forms = [{x.name: x.compact for x in quantities}, {x.name: x.values for x in quantities}]
+    return min((cost(_optimised(scope.program(form, "together"))) for form in forms), key=lambda x: x.operations)
 
 
 def kernel_program(quantity: DerivedQuantity) -> Program:
@@ -294,9 +322,10 @@ def kernel_program(quantity: DerivedQuantity) -> Program:
     in the order of :attr:`~dalembert.formulations.equations.Equations.parameters`.
     """
     scope = quantity.scope
-    values = believed(scope, quantity.values)
+    values = believed(scope, quantity.compact)
     whole = program_of(scope.graph, {quantity.name: values}, quantity.name)
-    needed = without_unused_inputs(whole, keep=("q",))
+    asked = [port.name for port in quantity.program.inputs]  # also those that a closed form has lost
+    needed = without_unused_inputs(whole, keep=("q", *asked))
     named = [port.name for port in needed.inputs if port.name in scope.parameters]
     return packed(needed, scope.parameters if len(named) > MOST_NAMED else (), named)
 

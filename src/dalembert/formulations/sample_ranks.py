@@ -6,11 +6,18 @@ import numpy as np
 
 from dalembert.constraints.rank import GAP, Decomposition
 
-SAME, CLOSED = 1e-6, 1e-11
+SAME_ROW, CLOSING_ERROR = 1e-6, 1e-11
 """Difference of two rows, relative to these and to the longest, below which they are the same; loops close to 1e-13."""
 
 LEAST_ROW = 1e-13
 """Rows shorter than this, and than this fraction of the longest, are what rounding has left of zero."""
+
+SHORTEST_ROW, SHORTEST_COLUMN = 1e-3, 1e-2
+"""Rows and columns shorter than this part of the longest are not stretched to length one: rounding would be, too."""
+
+PIVOT_COLUMN = 0.3
+"""A column serves as a pivot if it is no shorter than this part of the longest: a condition of about 3 per pivot buys
+the choice of which velocities stay."""
 
 UNEVEN = 16
 """Ratio of the lengths of two rows up to which least squares need no weights: its square costs two digits or three."""
@@ -57,8 +64,8 @@ def clear_ranks(samples: np.ndarray, typical: np.ndarray | None = None, clear: f
     """
     typical = samples if typical is None else typical
     usual = typical[np.isfinite(typical).all(axis=(1, 2))]
-    rows = _lengths(usual, 2, 1e-3)[:, None]
-    columns = _lengths(usual / rows, 1, 1e-2)
+    rows = _lengths(usual, 2, SHORTEST_ROW)[:, None]
+    columns = _lengths(usual / rows, 1, SHORTEST_COLUMN)
     ranks = []
     for x in samples:
         if not np.isfinite(x).all():
@@ -89,7 +96,7 @@ def follows_always(samples: np.ndarray, row: int, basis: list[int]) -> bool:
     same = []
     for share, x in zip(shares, samples):
         size = np.abs(middle[:, None] * x[basis]).max(initial=0.0)  # of this row, whatever its unit
-        least = max(SAME * size, CLOSED * np.abs(x).max())
+        least = max(SAME_ROW * size, CLOSING_ERROR * np.abs(x).max())
         same.append(np.abs((share - middle) @ x[basis]).max(initial=0.0) <= least)
     return bool(np.median(same) > 0)
 
@@ -130,7 +137,7 @@ def dependent_columns(samples: np.ndarray, preferred: list[int]) -> tuple[list[i
     for _ in range(rows):
         sizes = np.median(np.linalg.norm(work, axis=1), axis=0)
         sizes[[*chosen, *barred]] = 0
-        candidates = [j for j in reversed(preferred) if sizes[j] > 0.3 * sizes.max()]
+        candidates = [j for j in reversed(preferred) if sizes[j] > PIVOT_COLUMN * sizes.max()]
         column = candidates[0]
         chosen.append(column)
         lengths = np.linalg.norm(work[:, :, column], axis=1, keepdims=True)

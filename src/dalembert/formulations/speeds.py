@@ -20,7 +20,13 @@ from dalembert.formulations.equations import DerivationStep
 from dalembert.formulations.linear import inverse, is_constant
 from dalembert.formulations.pfaffian import NoSlip, linear_in_velocities
 from dalembert.formulations.pfaffian import velocity_constraints as constraint_rows
-from dalembert.formulations.sample_ranks import dependent_columns, follows_always, independent_rows, row_weights
+from dalembert.formulations.sample_ranks import (
+    SAME_ROW,
+    dependent_columns,
+    follows_always,
+    independent_rows,
+    row_weights,
+)
 from dalembert.formulations.system import MultibodySystem, quantity
 from dalembert.model.checks import expect_names
 
@@ -227,8 +233,8 @@ def _refuse_contradiction(states: Assemblies, A: np.ndarray, b: np.ndarray, name
         for matrix, side in zip(matrices, sides):
             share = Decomposition.of(matrix[kept]).solve_transposed(matrix[row])
             size = abs(side[row]) + float(np.abs(share * side[kept]).sum())
-            gaps.append(abs(side[row] - float(share @ side[kept])) / max(size, 1e-6))  # loops close to 1e-13 only
-        if np.median(gaps) > 1e-6:
+            gaps.append(abs(side[row] - float(share @ side[kept])) / max(size, SAME_ROW))
+        if np.median(gaps) > SAME_ROW:
             raise ArgumentError(
                 f"constraint {names[row]} contradicts the others: they fix the same motion, at another speed"
             )

@@ -12,10 +12,11 @@ from dalembert.formulations.bodies import MovingBodies
 from dalembert.formulations.derive import derive
 from dalembert.formulations.equation_laws import checked_by_laws, checked_by_routes, held_against
 from dalembert.formulations.equations import METHODS, Equations
+from dalembert.formulations.quantity import cost_together
 from dalembert.formulations.verify import JOINT_TERMS, verify
 from dalembert.model import Mechanism
 from dalembert.report.document import Block, Bullets, Heading, Inline, Line, Math, Paragraph, References, table
-from dalembert.tracing.cost import Cost, cost
+from dalembert.tracing.cost import Cost
 
 LARGE = 10
 """Degrees of freedom beyond which only the cheaper routes are compared."""
@@ -126,8 +127,9 @@ def cost_blocks(equations: Equations, mechanism: Mechanism | None) -> Iterator[B
         if part.cost.operations:
             label: Line = (Math(part.symbol), f" {name.replace('_', ' ')}")
             rows.append([label, *_counts(part.cost)])
-    rows.append([(Math("M"), " and ", Math("h"), " together"), *_counts(_together(equations))])
-    caption = "Operations to evaluate each part once, shared subexpressions counted once; h = c + g."
+    together = cost_together((equations.mass_matrix, equations.bias))
+    rows.append([(Math("M"), " and ", Math("h"), " together"), *_counts(together)])
+    caption = "Operations of each compiled part by itself; of the formulas above where these are shortest; h = c + g."
     yield table(head, rows, caption, numbers)
     if mechanism is not None and mechanism.nv <= LARGE:
         others = [[(METHODS[route],), *_counts(count)] for route, count in _routes(mechanism, equations)]
@@ -149,18 +151,14 @@ def _counts(count: Cost) -> list[Inline | Line]:
     ]
 
 
-def _together(equations: Equations) -> Cost:
-    values = {"M": equations.mass_matrix.values, "h": equations.bias.values}
-    return cost(equations.scope.program(values, "together"))
-
-
 def _routes(mechanism: Mechanism, equations: Equations) -> Iterator[tuple[str, Cost]]:
     free = mechanism.replace(constraints=(), forces=())
     left_out = any(what.startswith("armature ") for what in equations.omitted)
     include = () if left_out else ("armature",)  # of all that may be included, M and h have the rotors alone
     for route in ROUTES:
         try:
-            yield route, _together(derive(free, route, include=include))
+            other = derive(free, route, include=include)
+            yield route, cost_together((other.mass_matrix, other.bias))
         except UnsupportedError:
             continue
 
