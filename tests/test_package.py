@@ -42,14 +42,15 @@ KNOWS: dict[str, set[str]] = {
     "kinematics": {"model", "algebra"},
     "algorithms": {"kinematics", "model", "algebra"},
     "constraints": {"algorithms", "kinematics", "model", "algebra", "tracing", "native", "export"},
+    "contact": {"constraints", "algorithms", "kinematics", "model", "algebra", "tracing", "native", "export"},
     "dynamics": {
-        "constraints", "algorithms", "kinematics", "model", "algebra", "tracing", "native", "printing", "cuda",
-        "export",
+        "contact", "constraints", "algorithms", "kinematics", "model", "algebra", "tracing", "native", "printing",
+        "cuda", "export",
     },
     "typesetting": {"tracing", "model", "algebra"},
     "formulations": {
-        "dynamics", "constraints", "algorithms", "kinematics", "model", "algebra", "tracing", "native", "export",
-        "typesetting",
+        "dynamics", "contact", "constraints", "algorithms", "kinematics", "model", "algebra", "tracing", "native",
+        "export", "typesetting",
     },
 }  # fmt: skip
 """Room -> rooms it may import, besides itself and the bottom."""

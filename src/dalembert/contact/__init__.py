@@ -1,0 +1,1 @@
+"""Contacts: geometry, rows, laws of contact and friction, and the solvers of both."""
