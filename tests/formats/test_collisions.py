@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 import sympy as sp
 
 from dalembert.algebra.transform import Transform
 from dalembert.errors import FormatError, ModelWarning, UnsupportedError
-from dalembert.formats import read_toml, read_urdf, write_toml, write_urdf
+from dalembert.formats import read_mjcf, read_toml, read_urdf, write_toml, write_urdf
 from dalembert.model import Body, Contact, Ground, Inertia, Joint, Mechanism, Shape, Surface
 
 BALL = Shape("sphere", (0.1,))
@@ -159,3 +161,101 @@ def test_the_plain_ground_needs_no_words():
     text = '[[contact]]\nname = "c"\na = "b"\nfriction = 1\nshape_a = { kind = "sphere", size = [0.5] }'
     (read,) = read_toml(contact(text)).contacts
     assert read.shape_b == Ground.plane() and read.b == "world" and np.all(read.shape_b.normals == [[0, 0, 1]])
+
+
+# ----------------------------------------------------------------------------------------------------------------- MJCF
+
+
+SCENE = """<mujoco model="scene">
+  <option gravity="0 0 -9.81"/>
+  <worldbody>
+    <geom name="floor" type="plane" size="0 0 1" friction="0.6 0.01 0.001" priority="{floor}"/>
+    <geom name="wall" type="box" size="0.1 1 1" pos="2 0 1" contype="2" conaffinity="2"/>
+    <body name="trunk" pos="0 0 1"><freejoint/>
+      <geom name="hull" type="box" size="0.2 0.1 0.05" friction="0.9 0.02 0.002" condim="4" solref="0.01 1"/>
+      <geom name="paint" type="sphere" size="0.3" contype="0" conaffinity="0" mass="0"/>
+      <body name="leg" pos="0 0 -0.2"><joint name="hip" axis="0 1 0"/>
+        <geom name="shin" type="capsule" size="0.02 0.1" friction="0.3 0.005 0.0001"/>
+        <body name="foot" pos="0 0 -0.2"><joint name="ankle" axis="0 1 0"/>
+          <geom name="sole" type="sphere" size="0.03" contype="3" conaffinity="3" margin="0.01"/>
+        </body>
+      </body>
+      <body name="tail" pos="-0.3 0 0"><joint name="root" axis="0 1 0"/>
+        <geom name="tip" type="ellipsoid" size="0.03 0.02 0.01" contype="0" conaffinity="1"/>
+      </body>
+    </body>
+  </worldbody>
+  <contact>
+    <exclude body1="trunk" body2="foot"/>
+    <pair name="own" geom1="shin" geom2="hull" friction="0.11 0.11 0.3 0.4 0.4" condim="3"/>
+  </contact>
+</mujoco>"""
+
+
+def test_mjcf_contacts_are_those_of_mujoco():
+    """The pairs that MuJoCo finds where everything overlaps, with its friction, solref and solimp."""
+    mujoco = pytest.importorskip("mujoco")
+    for floor in (0, 1):
+        text = SCENE.format(floor=floor)
+        mechanism = read_mjcf(text, contacts=True)
+        model = mujoco.MjModel.from_xml_string(text)
+        data = mujoco.MjData(model)
+        for joint in range(1, model.njnt):
+            model.jnt_pos[joint] = 0
+        model.body_pos[:] = 0  # everything in one place, at the floor and inside the wall
+        model.body_pos[2], model.body_pos[3] = [0, 0, 0.1], [0, 0, -0.1]
+        data.qpos[:3] = [1.95, 0, 0.0]
+        mujoco.mj_forward(model, data)
+        names = [mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_GEOM, k) for k in range(model.ngeom)]
+        theirs = {}
+        for contact in data.contact:
+            pair = frozenset(names[k] for k in contact.geom)
+            if "tip" not in pair or "floor" in pair:  # an ellipsoid has no law with a box
+                theirs[pair] = contact
+        ours = {frozenset((c.shape_a.name, getattr(c.shape_b, "name", "floor"))): c for c in mechanism.contacts}
+        assert set(ours) == set(theirs) and len(ours) >= 6
+        for pair, contact in ours.items():
+            twin = theirs[pair]
+            torsional, rolling = (twin.friction[k] if twin.dim > d else 0 for k, d in ((2, 3), (3, 4)))
+            assert [contact.friction, contact.torsional, contact.rolling] == [twin.friction[0], torsional, rolling]
+            np.testing.assert_allclose(contact.solref, twin.solref, rtol=1e-15)
+            np.testing.assert_allclose(contact.solimp, twin.solimp, rtol=1e-15)
+        assert mechanism.contact("own").friction == 0.11
+        assert any("contacts without a law here, left out: 'shin' of 'leg' with 'tip'" in x for x in mechanism.notes)
+        assert any("margin and gap of 2 contacts not taken over" in note for note in mechanism.notes)
+
+
+def test_mjcf_collisions_are_shapes_with_surfaces():
+    pytest.importorskip("mujoco")
+    mechanism = read_mjcf(SCENE.format(floor=0))
+    assert mechanism.contacts == ()
+    assert any("geoms that can touch, for which contacts=True asks" in note for note in mechanism.notes)
+    (hull,) = mechanism.body("trunk").collisions
+    assert len(mechanism.body("trunk").shapes) == 2  # the paint is only seen
+    assert (hull.name, hull.size) == ("hull", (0.4, 0.2, 0.1))
+    assert (hull.surface.friction, hull.surface.torsional, hull.surface.dimensions) == (0.9, 0.02, 4)
+    assert read_toml(write_toml(mechanism)) == mechanism
+    assert read_toml(write_toml(read_mjcf(SCENE.format(floor=0), contacts=True))).contacts
+
+
+def test_height_fields_and_meshes_of_mjcf():
+    mujoco = pytest.importorskip("mujoco")
+    text = """<mujoco><asset>
+      <hfield name="hills" nrow="2" ncol="3" size="2 1 0.5 0.1" elevation="0 1 0  1 2 1"/>
+      <mesh name="wedge" vertex="0 0 0  1 0 0  0 1 0  0 0 1"/></asset>
+    <worldbody><geom type="hfield" hfield="hills" pos="0 0 1"/>
+      <body name="b"><freejoint/><geom type="mesh" mesh="wedge"/></body></worldbody></mujoco>"""
+    mechanism = read_mjcf(text, contacts=True)
+    (contact,) = mechanism.contacts
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    for i, j in itertools.product(range(3), range(2)):  # MuJoCo's own heights, just inside of the border
+        above, down = np.array([1.99 * (i - 1), 0.99 * (2 * j - 1), 5]), np.array([0.0, 0, -1])
+        seen = 4 - mujoco.mj_ray(model, data, above, down, None, 1, 1, np.zeros(1, dtype=np.int32))
+        assert abs(seen - contact.shape_b.heights[i, j]) < 0.01
+    assert contact.shape_b.spacing == (2.0, 2.0) and contact.shape_b.corner == (-2.0, -1.0)
+    (shape,) = mechanism.body("b").collisions
+    corners = np.array([shape.placement.apply(np.array(v)) for v in shape.vertices])
+    expected = [[0, 0, 0], [0, 0, 1], [0, 1, 0], [1, 0, 0]]
+    np.testing.assert_allclose(sorted(np.round(corners, 6).tolist()), expected, atol=1e-6)

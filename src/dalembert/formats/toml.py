@@ -18,7 +18,7 @@
     center = [0, 0, "-l"]                   # centre of mass in body axes
     inertia = [0.01, 0.01, 0]               # about it: xx, yy, zz; or xx, yy, zz, xy, xz, yz; or a 3 x 3 matrix
     shapes = [{ kind = "sphere", size = [0.1], xyz = [0, 0, -0.5], colour = [1, 0, 0, 1] }]
-    collisions = [{ kind = "sphere", size = ["r"], xyz = [0, 0, -0.5], friction = 0.8 }]
+    collisions = [{ kind = "sphere", size = [0.1], xyz = [0, 0, -0.5], friction = 0.8 }]
                                             # what touches, apart from shapes, which are for pictures; also name, mesh,
                                             # vertices, torsional, rolling, solref, solimp, contype, conaffinity,
                                             # priority, mixing, dimensions: see dalembert.Surface
