@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, fields
 
-from dalembert.tracing.program import Loop, Node, Program, require_program
+from dalembert.tracing.program import Node, Program, Repetition, require_program
 
 WEIGHTS = {
     "neg": 0, "abs": 0, "add": 1, "sub": 1, "mul": 1, "div": 10, "sqrt": 12,
@@ -145,7 +145,7 @@ def fused_products(program: Program) -> dict[int, int]:
     return pairs
 
 
-def max_live(nodes: tuple[Node, ...], loops: tuple[Loop, ...] = ()) -> int:
+def max_live(nodes: tuple[Node, ...], loops: tuple[Repetition, ...] = ()) -> int:
     """Most values that are held at once when the nodes are executed in order; see ``Cost.live``.
 
     Args:

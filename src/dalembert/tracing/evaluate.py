@@ -12,7 +12,7 @@ import numpy as np
 
 from dalembert.errors import ArgumentError
 from dalembert.tracing.graph import Expr
-from dalembert.tracing.program import Loop, Port, Program, require_program
+from dalembert.tracing.program import Port, Program, Repetition, require_program
 from dalembert.tracing.rules import RULES
 
 Arguments = Mapping[str, Any] | Sequence[Any]
@@ -24,7 +24,7 @@ def interpret(
     inputs: Sequence[Sequence[Any]],
     operations: Mapping[str, Callable[..., Any]],
     constant: Callable[[float], Any],
-    loop: Callable[[Loop, list[Any]], Sequence[Any]] | None = None,
+    loop: Callable[[Repetition, list[Any]], Sequence[Any]] | None = None,
 ) -> list[Any]:
     """The value of every node, over whatever the operations work on; of a loop, all that it ends with.
 
@@ -36,7 +36,7 @@ def interpret(
         loop: called with a loop and its operands, gives what it ends with; None takes step after step.
     """
 
-    def steps(repeated: Loop, operands: list[Any]) -> Sequence[Any]:
+    def steps(repeated: Repetition, operands: list[Any]) -> Sequence[Any]:
         carried, held = operands[: repeated.carried], operands[repeated.carried :]
         for _ in range(repeated.count):
             made = interpret(repeated.step, [carried, held], operations, constant, loop)

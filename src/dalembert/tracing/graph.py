@@ -24,7 +24,7 @@ import numpy as np
 
 from dalembert.errors import ArgumentError, TracingError, UnsupportedError
 from dalembert.tracing import rules
-from dalembert.tracing.program import Loop, Port
+from dalembert.tracing.program import Port, Repetition
 
 
 class Traced:
@@ -414,7 +414,7 @@ class Graph:
 
     def __init__(self) -> None:
         self.nodes: list[Traced] = []
-        self.loops: list[Loop] = []
+        self.loops: list[Repetition] = []
         self.inputs: list[Port] = []
         self.labels: dict[int, str] = {}
         self._table: dict[tuple, Traced] = {}
@@ -487,7 +487,7 @@ class Graph:
             self.nodes.append(found)
         return found  # type: ignore[return-value]
 
-    def loop(self, loop: Loop, operands: Sequence[Any]) -> list[Expr]:
+    def loop(self, loop: Repetition, operands: Sequence[Any]) -> list[Expr]:
         """What a loop ends with.
 
         Args:

@@ -15,7 +15,7 @@ import numpy as np
 from dalembert.tracing.cost import operation_count
 from dalembert.tracing.evaluate import interpret
 from dalembert.tracing.graph import Expr, Graph
-from dalembert.tracing.program import PREDICATES, Loop, Program
+from dalembert.tracing.program import PREDICATES, Program, Repetition
 from dalembert.tracing.rules import RULES
 from dalembert.tracing.trace import program_of
 
@@ -56,7 +56,7 @@ def repeat_program(graph: Graph, step: Program, carried: list[Any], held: list[A
 
     Args:
         graph: of the expressions.
-        step: as in :class:`dalembert.tracing.program.Loop`.
+        step: as in :class:`dalembert.tracing.program.Repetition`.
         carried: expressions at the start.
         held: expressions that every step reads.
         count: number of steps, at least one.
@@ -69,7 +69,7 @@ def repeat_program(graph: Graph, step: Program, carried: list[Any], held: list[A
     step, places, held = _without_invariants(step, graph, carried, held)
     ends = list(carried)
     if places:
-        for j, x in zip(places, graph.loop(Loop(step, count), [*(carried[j] for j in places), *held])):
+        for j, x in zip(places, graph.loop(Repetition(step, count), [*(carried[j] for j in places), *held])):
             ends[j] = x
     return ends
 

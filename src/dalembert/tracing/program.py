@@ -66,7 +66,7 @@ class Port:
 
 
 @dataclass(frozen=True)
-class Loop:
+class Repetition:
     """A step that is taken a fixed number of times.
 
     The operands of its node are what is carried, at the start, and what is held, element by element.
@@ -105,7 +105,7 @@ class Program:
     nodes: tuple[Node, ...]
     results: tuple[tuple[int, ...], ...]
     labels: dict[int, str]
-    loops: tuple[Loop, ...] = ()
+    loops: tuple[Repetition, ...] = ()
 
     @cached_property
     def digest(self) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from dalembert.errors import ArgumentError
 from dalembert.tracing.evaluate import evaluate, inline, interpret
 from dalembert.tracing.graph import Expr, Graph, Predicate, Traced
-from dalembert.tracing.program import Loop, Node, Port, Program
+from dalembert.tracing.program import Node, Port, Program, Repetition
 from dalembert.tracing.rules import RULES
 
 __all__ = ["evaluate", "inline", "label", "program_of", "retrace", "trace"]
@@ -77,7 +77,7 @@ def program_of(graph: Graph, outputs: Mapping[str, Any], name: str = "program") 
                 stack.extend(x.args)
     place: dict[int, int] = {}
     nodes: list[Node] = []
-    loops: list[Loop] = []
+    loops: list[Repetition] = []
     for x in graph.nodes:
         if needed[x.index]:
             place[x.index] = len(nodes)

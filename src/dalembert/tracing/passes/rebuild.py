@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.tracing.graph import Expr, Graph
-from dalembert.tracing.program import Loop, Node, Program
+from dalembert.tracing.program import Node, Program, Repetition
 from dalembert.tracing.rules import RULES
 from dalembert.tracing.trace import program_of, retrace
 
@@ -77,7 +77,7 @@ def reorder(program: Program, order: Iterable[int]) -> Program:
     """
     place: dict[int, int] = {}
     nodes: list[Node] = []
-    loops: list[Loop] = []
+    loops: list[Repetition] = []
     for k in order:
         op, args, value = program.nodes[k]
         place[k] = len(nodes)
