@@ -491,6 +491,7 @@ class Graph:
         """What a loop ends with.
 
         Args:
+            loop: what it repeats.
             operands: expressions: what is carried, at the start, then what is held.
         """
         args = tuple(operands)
