@@ -97,8 +97,8 @@ def simulate(
             may also stop the motion or change the state.
         method: adaptive: ``DOP853``, ``RK45``, ``RK23``, ``Radau``, ``BDF``, ``LSODA`` (of SciPy); of fixed step:
             ``rk4``, ``semi-implicit-euler``, ``lie-rk4``, ``variational``.
-        rtol: relative tolerance per step of adaptive methods, 1e-9 by default.
-        atol: absolute tolerance per step of adaptive methods, in the units of the state, 1e-9 by default.
+        rtol: relative tolerance per step of adaptive methods, 1e-9 by default, 1e-5 for dynamics in float32.
+        atol: absolute tolerance per step of adaptive methods, in the units of the state, by default as that of rtol.
         max_step: longest step of adaptive methods, s; unbounded by default.
         step: step of the methods of fixed step, s, 1e-3 by default. What belongs to the other kind of method is not
             used, and a warning says so.
@@ -139,7 +139,7 @@ def simulate(
     inputs = Inputs(dynamics, control, wrenches)
     equations = KernelEquations(system, inputs.control, inputs.wrenches if dynamics.wrenches else None, values)
     jacobian = _jacobian(system, inputs, values) if inputs.constant else None
-    engine = integrator(equations, method, rtol, atol, max_step, step, jacobian)
+    engine = integrator(equations, method, rtol, atol, max_step, step, jacobian, dynamics.dtype == np.float32)
     length = engine.step_length
     if length is not None and times[-1] - length == times[-1]:
         raise ArgumentError(f"step = {length!r} s is so short that time would not advance at t = {times[-1]:.6g} s")
