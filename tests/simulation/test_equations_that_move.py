@@ -23,7 +23,7 @@ def cart_by_sympy():
     """A cart that a force F pushes, with a pendulum; speeds of Kane that are the rates of the coordinates."""
     x, u, force = dynamicsymbols("x u F")
     theta, w = dynamicsymbols("theta w")
-    M, m, l, g = sympy.symbols("M m l g")  # noqa: E741
+    M, m, l, g = sympy.symbols("M m l g")
     ground, origin = ReferenceFrame("N"), Point("O")
     origin.set_vel(ground, 0)
     cart = origin.locatenew("C", x * ground.x)
@@ -40,7 +40,7 @@ def cart_by_sympy():
 
 def kapitza(amplitude: float = 0.01):
     """A pendulum whose pivot shakes up and down: time enters explicitly."""
-    theta, rate, t, l, g, omega = sympy.symbols("theta thetadot t l g Omega")  # noqa: E741
+    theta, rate, t, l, g, omega = sympy.symbols("theta thetadot t l g Omega")
     across = l * sympy.cos(theta) * rate
     up = -amplitude * omega * sympy.sin(omega * t) + l * sympy.sin(theta) * rate
     height = amplitude * sympy.cos(omega * t) - l * sympy.cos(theta)
@@ -115,7 +115,7 @@ def test_inputs_are_those_of_the_equations(cart_by_sympy):
     assert held.final_v[0] > 0
     # by hand, for point masses: the pendulum hangs below the cart
     q, v, tau = np.array([0.1, 0.7]), np.array([0.3, -1.1]), 2.0
-    M, m, l, g = CART["M"], CART["m"], CART["l"], CART["g"]  # noqa: E741
+    M, m, l, g = CART["M"], CART["m"], CART["l"], CART["g"]
     s, c = np.sin(q[1]), np.cos(q[1])
     mass = np.array([[M + m, m * l * c], [m * l * c, m * l * l]])
     force = np.array([tau + m * l * s * v[1] ** 2, -m * g * l * s])
@@ -227,7 +227,7 @@ def test_verify_holds_equations_against_laws_and_their_mechanism(cart_by_sympy):
         found = da.verify(equations)
         assert found.ok and any(row.quantity == "accelerations" for row in found.rows)
     r, theta = dynamicsymbols("r theta")
-    m, k, l = sympy.symbols("m k l")  # noqa: E741
+    m, k, l = sympy.symbols("m k l")
     energy = m * (r.diff() ** 2 + r**2 * theta.diff() ** 2) / 2 - k * (r - l) ** 2 / 2
     spring = LagrangesMethod(energy, [r, theta], frame=ReferenceFrame("N"))
     spring.form_lagranges_equations()

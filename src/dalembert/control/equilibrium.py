@@ -128,7 +128,7 @@ def _inputs(dynamics: DerivedDynamics, q: np.ndarray, v: np.ndarray, tau: np.nda
     found = np.linalg.lstsq(D, tau, rcond=None)[0]
     if np.abs(D @ found - tau).max(initial=0.0) > 1e-9 * max(1.0, float(np.abs(tau).max(initial=0.0))):
         raise ArgumentError(
-            f"the inputs {', '.join(dynamics.input_names) or '(none)'} of {dynamics.mechanism.name!r} do not act on the "
+            f"{dynamics.mechanism.name!r}: its inputs, {', '.join(dynamics.input_names) or 'none'}, do not act on the "
             "actuated velocities alone; name those that they drive"
         )
     return found

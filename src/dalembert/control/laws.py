@@ -20,7 +20,6 @@ from dalembert.algorithms.triangular import factor, inverse
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 from dalembert.kinematics.manifold import difference
-from dalembert.model import Mechanism
 from dalembert.model.checks import expect_choice, expect_real, real_array, shown
 from dalembert.model.record import fingerprint
 from dalembert.native.kernel import Kernel, traced_kernel

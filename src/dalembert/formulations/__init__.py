@@ -27,7 +27,8 @@ from dalembert.formulations.rigid_body import rigid_body
 from dalembert.formulations.verify import verify
 
 __all__ = [
-    "Agreement", "DerivationStep", "DerivedDynamics", "DerivedQuantity", "Equations", "GravityField", "InverseSquare", "KroneckerFrame",
+    "Agreement", "DerivationStep", "DerivedDynamics", "DerivedQuantity", "Equations", "GravityField", "InverseSquare",
+    "KroneckerFrame",
     "MovingBodies", "MovingBodyFormula", "NoSlip", "OblatePlanet", "derive", "from_lagrangian", "from_sympy",
     "rigid_body", "verify",
 ]  # fmt: skip

@@ -239,7 +239,8 @@ class DerivedDynamics(Dynamics):
         if self._has_bodies and not drifts:
             found["kinetic_energy"] = of(
                 state, {"T": ()},
-                lambda g: np.dot(g["v"], product(self.part("mass_matrix", g), g["v"])) / 2, "Kinetic energy, J.")  # fmt: skip
+                lambda g: np.dot(g["v"], product(self.part("mass_matrix", g), g["v"])) / 2,
+                "Kinetic energy, J.")  # fmt: skip
         return found
 
     def _parts_depend_on_velocity(self, *names: str) -> list[bool]:

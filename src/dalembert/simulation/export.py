@@ -95,7 +95,8 @@ def write_npz(trajectory: Trajectory, path: str | Path) -> None:
     """
     m = trajectory.mechanism
     about = {
-        "mechanism": m.name, "digest": trajectory.dynamics.identity, "positions": position_names(m), "velocities": velocity_names(m),
+        "mechanism": m.name, "digest": trajectory.dynamics.identity,
+        "positions": position_names(m), "velocities": velocity_names(m),
         "status": trajectory.status, "include": trajectory.dynamics.include,
         "wrench_frames": trajectory.dynamics.wrenches, "parameters": trajectory.dynamics.parameter_names,
         "elements": trajectory.dynamics.elements.names, "constraints": tuple(trajectory.dynamics.constraints.info),

@@ -81,8 +81,8 @@ class Inputs:
 
     Args:
         dynamics: the mechanism.
-        control: generalised forces, nv, or the inputs of equations: a constant array, a function ``control(t, q, v)``, or
-            None.
+        control: generalised forces, nv, or the inputs of equations: a constant array, a function
+            ``control(t, q, v)``, or None.
         wrenches: by frame name a wrench ``[force; moment]`` in the frame's axes at its origin: a constant, or a
             function of (t, q, v).
     """

@@ -242,7 +242,7 @@ def rollout(
                 period,
                 held.get("wrenches"),
                 len(dynamics.input_names),
-            ),  # fmt: skip
+            ),
         )
     if not isinstance(mechanism, Stabiliser):  # a sweep, whose results show it
         _warn_lost(motions)

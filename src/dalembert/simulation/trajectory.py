@@ -12,9 +12,9 @@ import numpy as np
 
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.formulations.motion import DerivedDynamics
 from dalembert.kinematics.manifold import normalise_in_place
 from dalembert.model import Mechanism
-from dalembert.formulations.motion import DerivedDynamics
 from dalembert.model.checks import expect_path, real_array, shown
 from dalembert.model.names import velocity_names
 from dalembert.native.kernel import Kernel

@@ -237,9 +237,9 @@ def motion(trajectory: Trajectory) -> tuple[dict[str, Any], bytes]:
     curves: dict[str, np.ndarray] = {"t": fine.t - fine.t[0], "q": fine.q}
     if np.isfinite(fine.tau).all() and fine.dynamics.input_names == velocity_names(fine.mechanism):
         curves["tau"] = fine.tau
-    if np.isfinite(fine.v).all():
-        if all(fine.dynamics.has(name) for name in ("kinetic_energy", "potential_energy")):
-            curves |= {"kinetic": np.asarray(fine.kinetic_energy), "potential": np.asarray(fine.potential_energy)}
+    knows_energy = all(fine.dynamics.has(name) for name in ("kinetic_energy", "potential_energy"))
+    if knows_energy and np.isfinite(fine.v).all():
+        curves |= {"kinetic": np.asarray(fine.kinetic_energy), "potential": np.asarray(fine.potential_energy)}
     table: dict[str, Any] = {"count": len(fine.t), "start": float(fine.t[0]), "status": fine.status, "places": {}}
     block = b""
     for name, values in curves.items():
