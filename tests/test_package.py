@@ -42,7 +42,9 @@ KNOWS: dict[str, set[str]] = {
     "kinematics": {"model", "algebra"},
     "algorithms": {"kinematics", "model", "algebra"},
     "constraints": {"algorithms", "kinematics", "model", "algebra", "tracing", "native", "export"},
-    "contact": {"constraints", "algorithms", "kinematics", "model", "algebra", "tracing", "native", "export"},
+    "contact": {
+        "constraints", "algorithms", "kinematics", "formats", "model", "algebra", "tracing", "native", "export",
+    },
     "dynamics": {
         "contact", "constraints", "algorithms", "kinematics", "model", "algebra", "tracing", "native", "printing",
         "cuda", "export",
