@@ -101,6 +101,7 @@ TITLES = {
     "identification": "Identification",
     "kinematics": "Kinematics",
     "pictures": "Pictures",
+    "planning": "Planning",
     "proof": "Proof",
     "report": "Reports",
     "simulation": "Simulation",

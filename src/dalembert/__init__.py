@@ -41,6 +41,7 @@ _HOMES = {
     "MovingBodyFormula": "dalembert.formulations", "NoSlip": "dalembert.formulations",
     "KroneckerFrame": "dalembert.formulations", "GravityField": "dalembert.constraints",
     "InverseSquare": "dalembert.constraints", "OblatePlanet": "dalembert.constraints",
+    "Goal": "dalembert.planning", "inverse_kinematics": "dalembert.planning",
     "simulate": "dalembert.simulation", "rollout": "dalembert.simulation", "sweep": "dalembert.simulation",
     "Trajectory": "dalembert.simulation", "Event": "dalembert.simulation", "grid": "dalembert.simulation",
     "samples": "dalembert.simulation", "RolloutTask": "dalembert.simulation",
@@ -53,7 +54,7 @@ _HOMES = {
 
 _ROOMS = (
     "algebra", "algorithms", "comparison", "constraints", "control", "conventions", "errors", "formats",
-    "formulations", "identification", "model", "pictures", "proof", "report", "simulation", "tracing",
+    "formulations", "identification", "model", "pictures", "planning", "proof", "report", "simulation", "tracing",
     "viewer",
 )  # fmt: skip
 
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
         identification,
         model,
         pictures,
+        planning,
         simulation,
         tracing,
     )
@@ -108,6 +110,7 @@ if TYPE_CHECKING:
     from dalembert.model.parameters import parameters, substitute, symbolise
     from dalembert.model.reroot import reroot, rerooted_state
     from dalembert.native.kernel import Kernel
+    from dalembert.planning.inverse_kinematics import Goal, inverse_kinematics
     from dalembert.proof.prove import prove
     from dalembert.proof.verify import verify
     from dalembert.simulation import Event, RolloutTask, SimulationError, Trajectory, grid, samples
@@ -117,15 +120,16 @@ if TYPE_CHECKING:
     from dalembert.viewer.view import view
 
 __all__ = [
-    "Body", "Constraint", "Contact", "ContactSelection", "Dynamics", "Equations", "Event", "Force", "Frame",
+    "Body", "Constraint", "Contact", "ContactSelection", "Dynamics", "Equations", "Event", "Force", "Frame", "Goal",
     "GravityField", "Ground", "Inertia", "InverseSquare", "Joint", "Kernel", "KroneckerFrame", "Limits", "Mechanism",
     "Mimic", "MovingBodies", "MovingBodyFormula", "NoSlip", "OblatePlanet", "RolloutTask", "Shape", "SimulationError",
     "Surface", "Trajectory", "Transform", "add_payload", "algebra", "algorithms", "attach", "compare", "constraints",
     "contacts", "control", "conventions", "coordinate_symbols", "derive", "errors", "formats", "formulations",
-    "from_casadi", "from_dh", "from_lagrangian", "from_sympy", "grid", "identification", "kernel", "load", "lock",
-    "merge_fixed", "model", "parameters", "pictures", "prove", "read_mjcf", "read_toml", "read_urdf", "reroot",
-    "rerooted_state", "rigid_body", "robots", "rollout", "samples", "simulate", "simulation", "substitute", "subtree",
-    "sweep", "symbolise", "tracing", "verify", "view", "with_base", "with_gravity", "write_toml", "write_urdf",
+    "from_casadi", "from_dh", "from_lagrangian", "from_sympy", "grid", "identification", "inverse_kinematics", "kernel",
+    "load", "lock", "merge_fixed", "model", "parameters", "pictures", "planning", "prove", "read_mjcf", "read_toml",
+    "read_urdf", "reroot", "rerooted_state", "rigid_body", "robots", "rollout", "samples", "simulate", "simulation",
+    "substitute", "subtree", "sweep", "symbolise", "tracing", "verify", "view", "with_base", "with_gravity",
+    "write_toml", "write_urdf",
 ]  # fmt: skip
 
 
