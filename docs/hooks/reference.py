@@ -38,7 +38,10 @@ SPECIFIED = {
     ),
     "model": Page(
         "Mechanisms",
-        ("model", "model.mechanism", "model.body", "model.joint", "model.inertia", "model.constraint", "model.force"),
+        (
+            "model", "model.mechanism", "model.body", "model.joint", "model.inertia", "model.constraint", "model.force",
+            "model.contact", "model.ground",
+        ),
     ),
     "operations": Page(
         "Operations on mechanisms",
@@ -81,6 +84,7 @@ ONLY = {
     "formats.toml_writer": ("write_toml",),
     "formats.mjcf": ("read_mjcf",),
     "formats.dh": ("from_dh",),
+    "model.contact": ("Contact",),
 }
 """Modules of which only some names matter to users."""
 
@@ -89,6 +93,7 @@ TITLES = {
     "autodiff": "Automatic differentiation",
     "comparison": "Comparison with other libraries",
     "constraints": "Constraints and forces",
+    "contact": "Contact",
     "control": "Control",
     "costs": "Published operation counts",
     "conventions": "Conventions of other libraries",
@@ -96,6 +101,7 @@ TITLES = {
     "identification": "Identification",
     "kinematics": "Kinematics",
     "pictures": "Pictures",
+    "planning": "Planning",
     "proof": "Proof",
     "report": "Reports",
     "simulation": "Simulation",

@@ -231,6 +231,29 @@ class Dynamics:
         return not (self.constraints.count or self.elements.names)
 
     @property
+    def takes_time(self) -> bool:
+        """Whether what moves may depend on time, so that kernels of motion take it."""
+        return not self.is_tree
+
+    @property
+    def identity(self) -> str:
+        """A digest of what moves."""
+        return self.mechanism.digest
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """What the entries of tau are called: the velocities on which they act."""
+        return self.velocity_names()
+
+    def has(self, quantity: str) -> bool:
+        """Whether there is a quantity of that name.
+
+        Args:
+            quantity: its name.
+        """
+        return quantity_of(quantity, bool(self.constraints.count), bool(self.elements.names)) is not None
+
+    @property
     def parameter_names(self) -> tuple[str, ...]:
         """What the input ``parameters`` consists of: the mechanism's symbols, then the named addresses.
 
