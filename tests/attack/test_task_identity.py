@@ -68,6 +68,12 @@ TASKS = {
     "def task(p): return d.gravity(p['x'])",
     "kernel": "g = da.Dynamics(da.with_gravity(da.load('demo_arm'), (0, 0, -K))).gravity\n"
     "def task(p): return g(p['x'])",
+    "equations": "import sympy\nx, v = sympy.symbols('x v')\ne = da.from_lagrangian(v**2 / 2 - K * x**2, [x], [v])\n"
+    "def task(p): return e.evaluate(p['x'])",
+    "compiled equations": "import sympy\nx, v = sympy.symbols('x v')\n"
+    "e = da.from_lagrangian(v**2 / 2 - K * x**2, [x], [v]).compile()\ndef task(p): return e['mass_matrix'](p['x'])",
+    "motions of equations": "import sympy\nx, v = sympy.symbols('x v')\n"
+    "task = da.RolloutTask(da.from_lagrangian(v**2 / 2 - K * x**2, [x], [v]), 5)",
     "policy": "P = {'k': K}\ndef policy(t, q, v): return [-P['k'] * x for x in q]\n"
     "task = da.RolloutTask(da.load('double_pendulum', parameters='default'), 5, control=policy)",
     "law of a force": "import LIB\nm = da.load('double_pendulum', parameters='default')\n"
