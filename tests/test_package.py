@@ -33,6 +33,7 @@ KNOWS: dict[str, set[str]] = {
     "tracing": set(),
     "native": {"tracing"},
     "printing": {"tracing"},
+    "fmi": {"tracing", "printing"},
     "cuda": {"tracing", "native", "printing"},
     "export": {"tracing", "native", "printing", "cuda"},
     "kernels": {"tracing", "native", "cuda"},
@@ -47,7 +48,7 @@ KNOWS: dict[str, set[str]] = {
     },
     "dynamics": {
         "contact", "constraints", "algorithms", "kinematics", "model", "algebra", "tracing", "native", "printing",
-        "cuda", "export",
+        "cuda", "export", "fmi",
     },
     "typesetting": {"tracing", "model", "algebra"},
     "formulations": {

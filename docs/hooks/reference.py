@@ -112,7 +112,8 @@ WHOLE = ("algorithms", "autodiff")
 """Rooms of which every module is listed, not only the names of ``__all__``."""
 
 HIDDEN = (
-    "cli", "tracing", "native", "printing", "cuda", "text", "typesetting", "model", "formats", "algebra", "dynamics",
+    "cli", "tracing", "native", "printing", "cuda", "fmi", "text", "typesetting", "model", "formats", "algebra",
+    "dynamics",
 )  # fmt: skip
 """Rooms without an automatic page: they are on the pages above, have one of another kind, or serve other rooms."""
 

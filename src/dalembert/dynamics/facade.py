@@ -70,6 +70,7 @@ from dalembert.tracing.program import Port, Program
 if TYPE_CHECKING:  # imported when a device is asked for
     from dalembert.cuda.stages import Stage
     from dalembert.cuda.warps import Parts
+    from dalembert.dynamics.fmu import Output
 
 METHODS = ("multipliers", "projection")
 """How a kernel finds accelerations; see :mod:`dalembert.constraints.straight_line`."""
@@ -435,6 +436,39 @@ class Dynamics:
         from dalembert.printing.casadi import to_casadi
 
         return to_casadi(self.program(quantity, **options), derivatives)
+
+    def fmu(
+        self,
+        path: str | Path,
+        version: int | str = 3,
+        *,
+        name: str | None = None,
+        outputs: Sequence[Output] = (),
+        q: Any = None,
+        v: Any = None,
+        binary: bool | None = None,
+    ) -> None:
+        """Write the mechanism as a functional mock-up unit, for model exchange and co-simulation.
+
+        Its states ``q.<joint>`` and ``v.<joint>`` are outputs as well; inputs are ``tau.<joint>`` and, for every frame
+        with wrenches, ``wrench.<frame>.fx`` ... ``mz``; the parameters of this Dynamics are tunable parameters by their
+        names. Constraints and force elements act. Initial states are brought to the constraints, those of
+        co-simulation after every step, those of model exchange by an event when they have drifted by 1e-8. Directional
+        derivatives are given. The C source is always inside.
+
+        Args:
+            path: of the file, which ends in ``.fmu``; one that is there is replaced.
+            version: of FMI, 2 or 3.
+            name: of the model; that of the mechanism by default.
+            outputs: quantities that are computed besides, such as ``"kinetic_energy"`` or
+                ``("pose", {"frame": "tool"})``; where they need accelerations, these are those of the motion.
+            q: positions in the beginning; assembled from the reference by default.
+            v: velocities in the beginning; zero by default, and then as constraints demand.
+            binary: whether to compile for this machine; by default where there is a C compiler.
+        """
+        from dalembert.dynamics.fmu import write
+
+        write(self, path, version, name, outputs, q, v, binary)
 
     def algorithms(self) -> dict[str, str]:
         """Which algorithm each dynamic quantity of the tree uses for this mechanism, and why."""
