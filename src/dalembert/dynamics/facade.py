@@ -76,8 +76,8 @@ METHODS = ("multipliers", "projection")
 """How a kernel finds accelerations; see :mod:`dalembert.constraints.straight_line`."""
 
 SETTINGS = frozenset({
-    "mechanism", "constraints", "elements", "contacts", "limits", "wrenches", "include", "method", "independent", "reference",
-    "regularisation", "stabilisation", "parameters", "dtype", "device", "optimise",
+    "mechanism", "constraints", "elements", "contacts", "limits", "wrenches", "include", "method", "independent",
+    "reference", "regularisation", "stabilisation", "parameters", "dtype", "device", "optimise",
 })  # fmt: skip
 """What kernels are made from; fixed, so that those made early and late agree."""
 

@@ -1,9 +1,10 @@
-"""What simulate and rollout do about contacts before they begin: which law, from which start; and one motion in steps."""
+"""What simulate and rollout do about contacts: which law, from which start; and one motion in steps."""
 
 from __future__ import annotations
 
 import time
 import warnings
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -99,7 +100,7 @@ def checked_start(dynamics: Dynamics, q: np.ndarray, values: Any, lift: bool) ->
         return q
     kernel = dynamics.on("cpu").kernel("contact_points")
     last = () if values is None else (values,)
-    gaps, _, axes = kernel(q, *last)
+    gaps = kernel(q, *last)[0]
     if not (gaps < -DEEP).any():
         return q
     if lift:
@@ -202,7 +203,7 @@ def march(
 
     try:
         with Progress(f"simulating {model.name}", progress) as line:
-            for begin, end in zip(bounds[:-1], bounds[1:]):
+            for begin, end in pairwise(bounds):
                 count = max(1, int(np.ceil((end - begin) / step - 1e-9)))
                 h = float(end - begin) / count
                 for k in range(count):
@@ -238,14 +239,14 @@ def march(
     except KeyboardInterrupt:
         status = "interrupted"
     columns = [np.array([row[k] for row in kept]) for k in range(8)]
-    t, qs, vs, tau, loads, pushes, found = columns[:7]
+    ts, qs, vs, taus, wrenches, pushes, report, steps = columns
     info = {"method": METHOD, "law": "rigid", "sweeps": law.sweeps, "evaluations": made,
             "seconds": time.perf_counter() - began, "singular": ()}  # fmt: skip
     if hold is not None:
         info |= {"hold": hold, "held_from": t0}
-    contacts = ContactHistory(dynamics, t, qs, pushes, found, columns[7], (pushes[-1], found[-1]), values)
+    contacts = ContactHistory(dynamics, ts, qs, pushes, report, steps, (pushes[-1], report[-1]), values)
     trajectory = Trajectory(
-        system, t, qs, vs, tau.reshape(len(t), model.nv), loads.reshape(len(t), len(dynamics.wrenches), 6),
+        system, ts, qs, vs, taus.reshape(len(ts), model.nv), wrenches.reshape(len(ts), len(dynamics.wrenches), 6),
         parameters=values, status=status, info=info, contacts=contacts,
     )  # fmt: skip
     trajectory.interpolant = Slopes(trajectory)
@@ -254,6 +255,6 @@ def march(
     warn_unconverged(contacts)
     if status == "interrupted":
         warnings.warn(
-            f"simulation interrupted at t = {t[-1]:.6g} s; what was computed is kept", SimulationWarning, stacklevel=3
+            f"simulation interrupted at t = {ts[-1]:.6g} s; what was computed is kept", SimulationWarning, stacklevel=3
         )
     return trajectory

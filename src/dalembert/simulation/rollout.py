@@ -255,12 +255,15 @@ def rollout(
         t = np.arange(0, steps + 1, every) * float(step) if record else np.empty(0)
         touched = None
         if contact is not None:
-            touched = ContactHistory(dynamics, t, records[0], *records[2:4], float(step), (final[2], final[3]), values)
+            (impulses, measures), last = records[2:4], (final[2], final[3])
+            touched = ContactHistory(dynamics, t, records[0], impulses, measures, float(step), last, values)
         motions = Rollout(
             system,
             t,
-            *records[:2],
-            *final[:2],
+            records[0],
+            records[1],
+            final[0],
+            final[1],
             summaries=dict(zip(wanted, batch.summary())),
             done=batch.done.reshape(batch.shape),
             parameters=values,

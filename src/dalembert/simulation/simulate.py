@@ -98,8 +98,9 @@ def simulate(
             or a function of (t, q, v).
         events: functions of (t, q, v) whose zeros are wanted, or :class:`~dalembert.simulation.Event` objects, which
             may also stop the motion or change the state.
-        method: adaptive: ``DOP853`` (the default where nothing can touch), ``RK45``, ``RK23``, ``Radau``, ``BDF``, ``LSODA`` (of SciPy); of fixed step:
-            ``rk4``, ``semi-implicit-euler`` (with contacts the only one), ``lie-rk4``, ``variational``.
+        method: adaptive: ``DOP853`` (the default where nothing can touch), ``RK45``, ``RK23``, ``Radau``, ``BDF``,
+            ``LSODA`` (of SciPy); of fixed step: ``rk4``, ``semi-implicit-euler`` (with contacts the only one),
+            ``lie-rk4``, ``variational``.
         law: of contact, ``"rigid"``: the default where the mechanism has contacts. ``Trajectory.contacts`` has forces,
             gaps, slip, modes and residuals.
         sweeps: of Gauss-Seidel in a step, 10 by default; ``contacts.residual`` says what is left.
@@ -162,8 +163,8 @@ def simulate(
                 stacklevel=2,
             )
         x[: model.nq] = checked_start(dynamics, x[: model.nq], values, as_flag("lift", lift))
-        length = as_positive("step", DEFAULT_STEP if step is None else step, "s")
-        return march(system, contact, inputs, values, times, chosen, length, x, hold, progress)
+        longest = as_positive("step", DEFAULT_STEP if step is None else step, "s")
+        return march(system, contact, inputs, values, times, chosen, longest, x, hold, progress)
     equations = KernelEquations(system, inputs.control, inputs.wrenches if dynamics.wrenches else None, values)
     jacobian = _jacobian(system, inputs, values) if inputs.constant else None
     engine = integrator(equations, method, rtol, atol, max_step, step, jacobian)

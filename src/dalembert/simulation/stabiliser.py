@@ -345,7 +345,8 @@ def stabilised(
         _check_fit(moving, include, wrenches, constraints, elements)
         if limits is not None and limits != "all" and tuple(as_names("limits", limits)) != moving.limits:
             raise ArgumentError(
-                f"limits = {limits!r}, but the given Dynamics was made with limits = {moving.limits}; say it there only",
+                f"limits = {limits!r}, but the given Dynamics was made with limits = {moving.limits}; say it there "
+                "only",
                 argument="limits",
             )
         if (drift is not None or baumgarte) and moving.rows and baumgarte != moving.stabilisation:
