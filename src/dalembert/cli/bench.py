@@ -9,6 +9,7 @@ examples:
   dalembert bench panda.urdf --batch 1e6
   dalembert bench talos.urdf --base free --quantity inverse_dynamics
   dalembert bench panda.urdf --quantity linearize --quantity jacobian --frame panda_hand
+  dalembert bench four_bar                              under the constraints of the model
   dalembert bench panda.urdf --json > times.json
 """
 
@@ -31,7 +32,7 @@ from dalembert.cli.options import (
     real,
     source_of,
 )
-from dalembert.cli.state import tree_of
+from dalembert.cli.state import add_acting, dynamics_of
 from dalembert.cli.terminal import Cell, Terminal, duration
 from dalembert.errors import ArgumentError
 
@@ -61,6 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seconds", type=real(0.01, 60.0), default=0.3, help="how long to measure each cell (default 0.3)"
     )
+    add_acting(parser.add_argument_group("what acts"))
     add_common(parser)
 
 
@@ -71,10 +73,13 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     from dalembert.native.threads import default_threads
 
     mechanism = open_model(options, numeric=True)
-    dynamics = tree_of(mechanism)
+    dynamics = dynamics_of(mechanism, options.include, options.constraints, options.elements)
     chosen = chosen_quantities(options, MAIN, mechanism)
     threads = options.threads or default_threads()
-    peer, remark = find_peer(mechanism, source_of(options.model), options.base)
+    if dynamics.is_tree and not options.include:
+        peer, remark = find_peer(mechanism, source_of(options.model), options.base)
+    else:
+        peer, remark = None, "Pinocchio is not timed beside constraints, force elements and terms of the joints"
     if peer is not None and peer.is_coupled:
         remark = "Pinocchio moves mimic joints on their own and computes something else; it is not timed"
     found = []
@@ -85,7 +90,14 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
         if difference <= KEPT_DIFFERENCE:
             terminal.progress(f"timing {quantity} ...")
             q, v, a = mechanism.random_state(np.random.default_rng(0), (options.batch,))
-            states = {"q": q, "v": v, "a": a, "tau": a, "xdd": np.ones((options.batch, 6))}
+            states = {
+                "q": q,
+                "v": v,
+                "a": a,
+                "tau": a,
+                "xdd": np.ones((options.batch, 6)),
+                "t": np.zeros(options.batch),
+            }
             timing = time_quantity(dynamics, quantity, frame, states, threads, options.seconds)
             if peer is not None and quantity in MAIN and not peer.is_coupled:
                 time_peer(timing, peer, states, threads, options.seconds)
@@ -134,13 +146,14 @@ def check(dynamics: Dynamics, quantity: str, frame: dict[str, str], peer: Pinocc
     from dalembert.cli.agreement import compare, relative
     from dalembert.tracing.evaluate import evaluate
 
-    if quantity in MAIN:
+    if quantity in MAIN and dynamics.is_tree:
         found = compare(dynamics, peer, quantities=[quantity])
         differences = [comparison.worst for comparison in found if comparison.worst is not None]
     else:
         kernel, differences, rng = dynamics.kernel(quantity, **frame), [], np.random.default_rng(0)
         for q, v, a in (dynamics.mechanism.random_state(rng) for _ in range(5)):
-            given = [{"q": q, "v": v, "a": a, "tau": a, "xdd": np.ones(6)}[port.name] for port in kernel.inputs]
+            state = {"q": q, "v": v, "a": a, "tau": a, "xdd": np.ones(6), "t": np.zeros(())}
+            given = [state[port.name] for port in kernel.inputs]
             ours, plain = kernel(*given), evaluate(kernel.program, given).values()
             pairs = zip(ours if isinstance(ours, tuple) else (ours,), plain)
             differences += [relative(np.asarray(x) - y, y) for x, y in pairs]

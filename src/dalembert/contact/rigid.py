@@ -25,8 +25,10 @@ by 10 d per second: never so fast that bodies part, so that nothing hops, and no
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
+from typing import Any
 
 from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import Array
@@ -238,33 +240,54 @@ class _Problem:
                     self.coefficients[disk[0]] = getattr(now.contact, coefficient)
         for _, disk in self.disks:
             self.discs[disk[0]] = _local(A, disk)
-        self.ranges = [
-            (k, bound(lower, before[k], without[k], 0, h), bound(upper, -before[k], -without[k], 0, h))
+        self.ranges = {
+            k: (bound(lower, before[k], without[k], 0, h), bound(upper, -before[k], -without[k], 0, h))
             for k, (lower, upper) in zip(layout.limit_rows, rows.limits)
             if not self.empty[k]
-        ]
-        self.dry = [(k, h * f) for k, f in zip(layout.dry_rows, rows.dry) if not self.empty[k]]
+        }
+        self.dry = {k: h * f for k, f in zip(layout.dry_rows, rows.dry) if not self.empty[k]}
+
+    HELD = ("A", "without", "steps", "bounds", "coefficients", "discs", "ranges", "dry")
+    """What a sweep reads."""
+
+    def _holding(self, function: Callable[[Scalar], Scalar]) -> _Problem:
+        """The same with a function of every scalar that a sweep reads and that is no number."""
+        made = copy(self)
+        for name in self.HELD:
+            setattr(made, name, _mapped(getattr(self, name), function))
+        return made
 
     def solved(self, start: Array, sweeps: int) -> list[Scalar]:
         """The impulses after so many sweeps."""
         first = [0 if nothing else x for nothing, x in zip(self.empty, start)]
+        held: list[Scalar] = []
 
-        def sweep(p: Array) -> tuple[Array]:
-            now = list(p)
-            for k in self.bounds:
-                now[k] = self._normal(k, now[k], self._velocity(k, now))
-                for normal, disk in self.disks:
-                    if normal == k:
-                        for row, value in zip(disk, self._disk(normal, disk, now)):
-                            now[row] = value
-            for k, (_, lower), (_, upper) in self.ranges:
-                now[k] = self._range(k, now[k], self._velocity(k, now), lower, upper)
-            for k, most in self.dry:
-                now[k] = _clamped(now[k] - self._velocity(k, now) * self.steps[k], most)
-            return (arrays.asarray(now),)
+        def collected(x: Scalar) -> Scalar:
+            held.append(x)
+            return x
 
-        (found,) = repeat(sweep, (arrays.asarray(first),), sweeps)
+        self._holding(collected)
+
+        def sweep(p: Array, values: Array) -> tuple[Array]:
+            still = iter(values.tolist())
+            return (arrays.asarray(self._holding(lambda _: next(still))._swept(list(p))),)
+
+        (found,) = repeat(sweep, (arrays.asarray(first),), sweeps, (arrays.asarray(held),))
         return list(found)
+
+    def _swept(self, now: list[Scalar]) -> list[Scalar]:
+        """The impulses after one sweep."""
+        for k in self.bounds:
+            now[k] = self._normal(k, now[k], self._velocity(k, now))
+            for normal, disk in self.disks:
+                if normal == k:
+                    for row, value in zip(disk, self._disk(normal, disk, now)):
+                        now[row] = value
+        for k, ((_, lower), (_, upper)) in self.ranges.items():
+            now[k] = self._range(k, now[k], self._velocity(k, now), lower, upper)
+        for k, most in self.dry.items():
+            now[k] = _clamped(now[k] - self._velocity(k, now) * self.steps[k], most)
+        return now
 
     def _velocity(self, k: int, p: list[Scalar]) -> Scalar:
         return self.without[k] + dot(self.A[k], p)
@@ -324,9 +347,9 @@ class _Problem:
             step = self.discs[disk[0]][3] if len(disk) == 2 else self.steps[disk[0]]
             square: Scalar = sum((x - y) * (x - y) for x, y in zip(own, back))
             note(_root(square), step, size)
-        for k, (_, lower), (_, upper) in self.ranges:
+        for k, ((_, lower), (_, upper)) in self.ranges.items():
             note(scalar.absolute(p[k] - self._range(k, p[k], u[k], lower, upper)), self.steps[k])
-        for k, most in self.dry:
+        for k, most in self.dry.items():
             note(scalar.absolute(p[k] - _clamped(p[k] - u[k] * self.steps[k], most)), self.steps[k])
         return fast, strong
 
@@ -352,18 +375,27 @@ class _Problem:
         friction: Scalar = 0
         for _, disk in self.disks:
             friction = friction - dot([p[k] for k in disk], [mean[k] for k in disk])
-        for k, _ in self.dry:
+        for k in self.dry:
             friction = friction - p[k] * mean[k]
         impact: Scalar = 0
         push: Scalar = 0
         pairs = [(k, p[k], self.pushes[k]) for k in self.bounds]
-        for k, (back, _), (forth, _) in self.ranges:
+        for k, ((back, _), (forth, _)) in self.ranges.items():
             pairs += [(k, scalar.maximum(p[k], 0), back), (k, scalar.minimum(p[k], 0), -forth)]
         for k, impulse, pushed in pairs:
             work = impulse * pushed / 2
             impact = impact - (impulse * mean[k] - work)
             push = push + work
         return friction, impact, push
+
+
+def _mapped(item: Any, function: Callable[[Scalar], Scalar]) -> Any:
+    """A nested structure of scalars with a function of those that are no numbers."""
+    if isinstance(item, dict):
+        return {key: _mapped(value, function) for key, value in item.items()}
+    if isinstance(item, (list, tuple)):
+        return type(item)(_mapped(value, function) for value in item)
+    return item if scalar.is_number(item) else function(item)
 
 
 def bound(gap: Scalar, u: Scalar, free: Scalar, restitution: Scalar, h: Scalar) -> tuple[Scalar, Scalar]:

@@ -6,6 +6,8 @@ Computing common parts twice can be cheaper than that.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from dalembert.cuda.tuning import SPILL_PRICE
 from dalembert.tracing.cost import WEIGHTS, max_live
 from dalembert.tracing.passes.rebuild import rebuild
@@ -82,11 +84,9 @@ def part_of(program: Program, elements: list[Element], ordered: bool = True) -> 
         ordered: for few live values, which takes ten times as long as the rest.
     """
     results = tuple(program.results[p][e] for p, e in elements)
-    small = Program(program.name, program.inputs, (Port("part", (len(elements),)),), program.nodes, (results,), {})
+    small = replace(program, outputs=(Port("part", (len(elements),)),), results=(results,), labels={})
     small = schedule(rebuild(small)) if ordered else rebuild(small)
     rows = [[-1] * len(row) for row in program.results]
     for (p, e), k in zip(elements, small.results[0]):
         rows[p][e] = k
-    return Program(
-        program.name, program.inputs, program.outputs, small.nodes, tuple(tuple(row) for row in rows), small.labels
-    )
+    return replace(small, outputs=program.outputs, results=tuple(tuple(row) for row in rows))

@@ -167,6 +167,8 @@ def plan_warps(
     Args:
         shape: shape of the block; None for the first of ``BLOCK_SHAPES`` that fits.
     """
+    if program.loops:  # warps would have to meet at every step
+        return None
     live, wide = max_live(program.nodes), any(port.size > WIDE_ELEMENTS for port in program.outputs)
     methods = []
     if parts is not None and live >= ONE_THREAD_VALUES:

@@ -13,6 +13,7 @@ from dalembert.errors import ArgumentError
 from dalembert.printing.names import Names
 from dalembert.printing.statements import FunctionBody, Infix
 from dalembert.tracing.cost import count_uses
+from dalembert.tracing.loops import unrolled
 from dalembert.tracing.passes.chunk import Piece, chunk
 from dalembert.tracing.program import PREDICATES, Program
 
@@ -126,6 +127,7 @@ def c_templates(real: str, names: Names, program: Program) -> tuple[dict[str, st
 
 def functions(program: Program, face: Interface, names: Names, flavour: Flavour, name: str, longest: int) -> str:
     """The function of one state, and before it the pieces it calls if it is long."""
+    program = unrolled(program)
     chunks, uses = chunk(program, longest), count_uses(program)
     pieces = chunks.pieces or (Piece(0, 0, {}, {}),)
     parameters = face.parameters(flavour.kind, flavour.restrict)

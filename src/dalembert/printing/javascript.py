@@ -6,6 +6,7 @@ import math
 
 from dalembert.printing.names import Names
 from dalembert.printing.statements import FunctionBody, Infix
+from dalembert.tracing.loops import unrolled
 from dalembert.tracing.program import Program
 
 _WORDS = """
@@ -31,6 +32,7 @@ def to_javascript(program: Program) -> str:
 
     Numbers are printed so that they read back exactly; names come from ports alone and are made safe.
     """
+    program = unrolled(program)
     names = Names(JAVASCRIPT_RESERVED)
     function = names.new(program.name)
     inputs = [names.new(port.name) for port in program.inputs]

@@ -8,6 +8,7 @@ import numpy as np
 
 from dalembert.printing.names import PYTHON_RESERVED, Names
 from dalembert.printing.statements import FunctionBody, Infix, Text
+from dalembert.tracing.loops import unrolled
 from dalembert.tracing.program import Port, Program
 
 _FUNCTIONS = {
@@ -27,6 +28,7 @@ def to_python(program: Program) -> str:
     returns the output, or a tuple of outputs, of the same kind. Numbers are printed so that they read back
     exactly.
     """
+    program = unrolled(program)
     names = Names(PYTHON_RESERVED)
     function, helper = names.new(program.name), names.new("assemble")
     inputs = [names.new(port.name) for port in program.inputs]

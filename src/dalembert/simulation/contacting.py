@@ -56,6 +56,11 @@ def contact_law(
         records: keep slip and mode.
     """
     name = dynamics.mechanism.name
+    if acts(dynamics) and not dynamics.has("contact_step"):
+        raise UnsupportedError(
+            f"equations of motion know nothing of contacts, and {name!r} has some",
+            remedy="move the mechanism itself, or equations of mechanism.replace(contacts=())",
+        )
     if law is None and not acts(dynamics):
         if sweeps is not None:
             raise ArgumentError(
