@@ -79,7 +79,7 @@ def tensor_angle(t: Matrix, s: Matrix) -> Scalar:
 
 
 def angular_acceleration_tensor(w: Vector, wd: Vector) -> Array:
-    """``Om = wd~ + w~ w~``: the acceleration of a body-fixed vector r is ``Om r``. (4.2.11); 6 M, 9 A
+    """``Om = wd~ + w~ w~``: the acceleration of a body-fixed vector r is ``Om r``. (THESIS (4.2.12)); 6 M, 9 A
 
     Its vector invariant is ``wd`` and its trace that of ``w~ w~``.
 
