@@ -33,6 +33,7 @@ KNOWS: dict[str, set[str]] = {
     "tracing": set(),
     "native": {"tracing"},
     "printing": {"tracing"},
+    "fmi": {"tracing", "printing"},
     "cuda": {"tracing", "native", "printing"},
     "export": {"tracing", "native", "printing", "cuda"},
     "kernels": {"tracing", "native", "cuda"},
@@ -42,10 +43,12 @@ KNOWS: dict[str, set[str]] = {
     "kinematics": {"model", "algebra"},
     "algorithms": {"kinematics", "model", "algebra"},
     "constraints": {"algorithms", "kinematics", "model", "algebra", "tracing", "native", "export"},
-    "contact": {"constraints", "algorithms", "kinematics", "model", "algebra", "tracing", "native", "export"},
+    "contact": {
+        "constraints", "algorithms", "kinematics", "formats", "model", "algebra", "tracing", "native", "export",
+    },
     "dynamics": {
         "contact", "constraints", "algorithms", "kinematics", "model", "algebra", "tracing", "native", "printing",
-        "cuda", "export",
+        "cuda", "export", "fmi",
     },
     "typesetting": {"tracing", "model", "algebra"},
     "formulations": {

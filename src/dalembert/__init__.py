@@ -32,6 +32,7 @@ _HOMES = {
     "rerooted_state": "dalembert.model.reroot",
     "parameters": "dalembert.model.parameters", "symbolise": "dalembert.model.parameters",
     "substitute": "dalembert.model.parameters",
+    "contacts": "dalembert.contact", "ContactSelection": "dalembert.contact",
     "Dynamics": "dalembert.dynamics", "Kernel": "dalembert.native.kernel",
     "Equations": "dalembert.formulations", "derive": "dalembert.formulations",
     "prove": "dalembert.proof", "verify": "dalembert.proof",
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
     from dalembert.algebra import Transform
     from dalembert.comparison.compare import compare
     from dalembert.constraints import GravityField, InverseSquare, OblatePlanet, coordinate_symbols
+    from dalembert.contact import ContactSelection, contacts
     from dalembert.dynamics import Dynamics
     from dalembert.formats import from_dh, load, read_mjcf, read_toml, read_urdf, robots, write_toml, write_urdf
     from dalembert.formulations import Equations, KroneckerFrame, MovingBodies, MovingBodyFormula, NoSlip
@@ -118,13 +120,13 @@ if TYPE_CHECKING:
     from dalembert.viewer.view import view
 
 __all__ = [
-    "Body", "Constraint", "Contact", "Dynamics", "Equations", "Event", "Force", "Frame", "Goal", "GravityField",
-    "Ground", "Inertia", "InverseSquare", "Joint", "Kernel", "KroneckerFrame", "Limits", "Mechanism", "Mimic",
-    "MovingBodies", "MovingBodyFormula", "NoSlip", "OblatePlanet", "RolloutTask", "Shape", "SimulationError",
+    "Body", "Constraint", "Contact", "ContactSelection", "Dynamics", "Equations", "Event", "Force", "Frame", "Goal",
+    "GravityField", "Ground", "Inertia", "InverseSquare", "Joint", "Kernel", "KroneckerFrame", "Limits", "Mechanism",
+    "Mimic", "MovingBodies", "MovingBodyFormula", "NoSlip", "OblatePlanet", "RolloutTask", "Shape", "SimulationError",
     "Surface", "Trajectory", "Transform", "add_payload", "algebra", "algorithms", "attach", "compare", "constraints",
-    "control", "conventions", "coordinate_symbols", "derive", "errors", "formats", "formulations", "from_casadi",
-    "from_dh", "from_lagrangian", "from_sympy", "grid", "identification", "inverse_kinematics", "kernel", "load",
-    "lock", "merge_fixed", "model", "parameters", "pictures", "planning", "prove", "read_mjcf", "read_toml",
+    "contacts", "control", "conventions", "coordinate_symbols", "derive", "errors", "formats", "formulations",
+    "from_casadi", "from_dh", "from_lagrangian", "from_sympy", "grid", "identification", "inverse_kinematics", "kernel",
+    "load", "lock", "merge_fixed", "model", "parameters", "pictures", "planning", "prove", "read_mjcf", "read_toml",
     "read_urdf", "reroot", "rerooted_state", "rigid_body", "robots", "rollout", "samples", "simulate", "simulation",
     "substitute", "subtree", "sweep", "symbolise", "tracing", "verify", "view", "with_base", "with_gravity",
     "write_toml", "write_urdf",

@@ -457,6 +457,20 @@ def test_export_of_what_stays_an_input_is_that_of_the_library(capsys, language):
     assert ("flange.mass, forearm.com.x, in this order" in outcome.err) == (language != "latex")
 
 
+def test_export_as_a_functional_mock_up_unit(capsys, tmp_path):
+    path = tmp_path / "bar.fmu"
+    words = ["export", "four_bar", "--fmu", "3", "--q", "1,-0.7,1.6", "--output", "energy", "--no-binary"]
+    outcome = run(capsys, *words, "--to", str(path))
+    assert outcome.code == 0
+    assert "FMI 3 written" in outcome.out
+    assert path.stat().st_size < 200_000
+    assert run(capsys, *words, "--to", f"{tmp_path}/").code == 0
+    assert (tmp_path / "four_bar.fmu").read_bytes() == path.read_bytes()
+    assert "--fmu" in run(capsys, "export", "four_bar", "mass_matrix", "--output", "energy").err
+    assert "QUANTITY" in run(capsys, *words[:2], "energy", *words[2:]).err
+    assert "--fmu" in run(capsys, "export", "four_bar").err
+
+
 def test_export_under_constraints_is_that_of_the_library(capsys):
     outcome = run(capsys, "export", "four_bar", "forward_dynamics", "--language", "python")
     system = da.Dynamics(da.load("four_bar", parameters="default"), elements="all")

@@ -12,7 +12,7 @@ from dalembert.algebra.arrays import Array
 from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.transform import Transform
 from dalembert.algebra.vectors import dot
-from dalembert.contact.pairs import above
+from dalembert.contact.choices import above
 from dalembert.errors import ModelError
 from dalembert.model import Ground
 from dalembert.model.formula import Formula

@@ -70,6 +70,7 @@ from dalembert.tracing.program import Port, Program
 if TYPE_CHECKING:  # imported when a device is asked for
     from dalembert.cuda.stages import Stage
     from dalembert.cuda.warps import Parts
+    from dalembert.dynamics.fmu import Output
 
 METHODS = ("multipliers", "projection")
 """How a kernel finds accelerations; see :mod:`dalembert.constraints.straight_line`."""
@@ -228,6 +229,29 @@ class Dynamics:
     def is_tree(self) -> bool:
         """Whether neither constraints nor force elements act."""
         return not (self.constraints.count or self.elements.names)
+
+    @property
+    def takes_time(self) -> bool:
+        """Whether what moves may depend on time, so that kernels of motion take it."""
+        return not self.is_tree
+
+    @property
+    def identity(self) -> str:
+        """A digest of what moves."""
+        return self.mechanism.digest
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """What the entries of tau are called: the velocities on which they act."""
+        return self.velocity_names()
+
+    def has(self, quantity: str) -> bool:
+        """Whether there is a quantity of that name.
+
+        Args:
+            quantity: its name.
+        """
+        return quantity_of(quantity, bool(self.constraints.count), bool(self.elements.names)) is not None
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
@@ -412,6 +436,39 @@ class Dynamics:
         from dalembert.printing.casadi import to_casadi
 
         return to_casadi(self.program(quantity, **options), derivatives)
+
+    def fmu(
+        self,
+        path: str | Path,
+        version: int | str = 3,
+        *,
+        name: str | None = None,
+        outputs: Sequence[Output] = (),
+        q: Any = None,
+        v: Any = None,
+        binary: bool | None = None,
+    ) -> None:
+        """Write the mechanism as a functional mock-up unit, for model exchange and co-simulation.
+
+        Its states ``q.<joint>`` and ``v.<joint>`` are outputs as well; inputs are ``tau.<joint>`` and, for every frame
+        with wrenches, ``wrench.<frame>.fx`` ... ``mz``; the parameters of this Dynamics are tunable parameters by their
+        names. Constraints and force elements act. Initial states are brought to the constraints, those of
+        co-simulation after every step, those of model exchange by an event when they have drifted by 1e-8. Directional
+        derivatives are given. The C source is always inside.
+
+        Args:
+            path: of the file, which ends in ``.fmu``; one that is there is replaced.
+            version: of FMI, 2 or 3.
+            name: of the model; that of the mechanism by default.
+            outputs: quantities that are computed besides, such as ``"kinetic_energy"`` or
+                ``("pose", {"frame": "tool"})``; where they need accelerations, these are those of the motion.
+            q: positions in the beginning; assembled from the reference by default.
+            v: velocities in the beginning; zero by default, and then as constraints demand.
+            binary: whether to compile for this machine; by default where there is a C compiler.
+        """
+        from dalembert.dynamics.fmu import write
+
+        write(self, path, version, name, outputs, q, v, binary)
 
     def algorithms(self) -> dict[str, str]:
         """Which algorithm each dynamic quantity of the tree uses for this mechanism, and why."""

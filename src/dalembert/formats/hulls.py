@@ -1,4 +1,4 @@
-"""The convex hull of a mesh, by few of its vertices: what a mesh touches with."""
+"""The convex hull of a mesh by few of its vertices, or the sphere that it nearly is: what a mesh touches with."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
+from dalembert.algebra.transform import Transform
 from dalembert.errors import FormatError
 from dalembert.formats.mesh_files import read_mesh
 from dalembert.formats.mesh_search import locate, search_path
+from dalembert.model.body import Shape
 
 MOST_VERTICES = 32
 """Of a hull, unless more are asked for: each may touch, and is a row of contact with three unknown forces."""
@@ -43,6 +45,42 @@ def hull_of_mesh(
     file = locate(address, folder, search_path(folder))
     points = np.concatenate([part.vertices[np.unique(part.triangles)] for part in read_mesh(file)])
     return hull_of_points(points * np.asarray(scale, dtype=float), most)
+
+
+def convex(shape: Shape, folder: Path | None = None, most: int = MOST_VERTICES) -> tuple[Shape, float]:
+    """What a mesh touches with, by at most so many points, and how far its hull lies from that, m.
+
+    That is its convex hull, by the vertices that matter most, or a sphere if that is no farther from the hull.
+
+    Args:
+        shape: a mesh, with an address or with vertices.
+        folder: of the model, if it came from a file.
+        most: points to keep, at least 4.
+    """
+    if shape.vertices:
+        whole = hull_of_points(np.array(shape.vertices, dtype=float), len(shape.vertices))
+    else:
+        whole = hull_of_mesh(shape.mesh, shape.size or (1.0, 1.0, 1.0), folder, most=2**31)
+    few = hull_of_points(whole.vertices, most)
+    if few.error:
+        centre, radius, error = nearest_sphere(whole.vertices)
+        if error <= few.error:
+            place = shape.placement @ Transform.from_translation(centre)
+            return Shape("sphere", (radius,), place, name=shape.name, surface=shape.surface), error
+    return shape.replace(vertices=tuple(map(tuple, few.vertices.tolist()))), few.error
+
+
+def nearest_sphere(points: np.ndarray) -> tuple[np.ndarray, float, float]:
+    """Centre and radius of the sphere through points, in the sense of least squares, and the largest distance from it.
+
+    Args:
+        points: (n, 3), m.
+    """
+    left = np.concatenate([2 * points, np.ones((len(points), 1))], axis=1)
+    solution = np.linalg.lstsq(left, (points**2).sum(axis=1), rcond=None)[0]
+    distances = np.linalg.norm(points - solution[:3], axis=1)
+    radius = float(distances.max() + distances.min()) / 2
+    return solution[:3], radius, float(np.abs(distances - radius).max())
 
 
 def hull_of_points(points: np.ndarray, most: int = MOST_VERTICES) -> Hull:

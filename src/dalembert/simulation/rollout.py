@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.cuda.arrays import to_host
+from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SimulationWarning, UnsupportedError
 from dalembert.model import Mechanism
 from dalembert.model.checks import shown
@@ -76,12 +77,12 @@ class Rollout:
             raise ArgumentError(f"there is no motion {shown(index)}: the batch has shape {batch}")
         if not len(self.t):
             raise UnsupportedError("this rollout was made with record=False and knows final states only")
-        nv, frames = self.system.mechanism.nv, len(self.system.dynamics.wrenches)
+        inputs, frames = len(self.system.dynamics.input_names), len(self.system.dynamics.wrenches)
         values = None if self.parameters is None else to_host(self.parameters)
         if values is not None:
             values = np.broadcast_to(values, (*tuple(self.final_q.shape[:-1]), values.shape[-1]))[index]
         q, v = (np.asarray(to_host(x[index]), dtype=float) for x in (self.q, self.v))
-        tau, wrenches = np.zeros((len(self.t), nv)), np.zeros((len(self.t), frames, 6))
+        tau, wrenches = np.zeros((len(self.t), inputs)), np.zeros((len(self.t), frames, 6))
         if self.drive is not None:
             tau[:] = self.drive.forces(index, batch, self.t, q, v)
             wrenches[:] = self.drive.wrenches(index, batch, frames)
@@ -135,7 +136,8 @@ def rollout(
     Records lie in memory with the motions side by side: their shape is the usual one, but they are not contiguous.
 
     Args:
-        mechanism: the mechanism, or its Dynamics, which saves the time to make it.
+        mechanism: the mechanism, or equations of motion (of ``derive``, ``from_lagrangian``, ``from_sympy``), or the
+            Dynamics of either, which saves the time to make it.
         q0: initial positions, (..., nq); or by joint name; None is the neutral position.
         v0: initial velocities, (..., nv); or by name of a joint or a single velocity; None is zero.
         steps: how many.
@@ -185,7 +187,7 @@ def rollout(
         if threads is not None:
             threads = _positive("threads", threads)
         policy = control if callable(control) else None
-        places, rows, kept = _control(model, control, actuated, hold, steps, space)
+        places, rows, kept = _control(dynamics, control, actuated, hold, steps, space)
         period = kept if rows is not None or hold is not None else None  # others act at every stage, or not at all
         wanted = dict(summaries or {})
         held: dict[str, Any] = {"h": np.array(float(step))}
@@ -231,7 +233,16 @@ def rollout(
             summaries=dict(zip(wanted, batch.summary())),
             done=batch.done.reshape(batch.shape),
             parameters=values,
-            drive=RolloutInputs(float(step), policy, held.get("gains"), places, rows, period, held.get("wrenches")),
+            drive=RolloutInputs(
+                float(step),
+                policy,
+                held.get("gains"),
+                places,
+                rows,
+                period,
+                held.get("wrenches"),
+                len(dynamics.input_names),
+            ),
         )
     if not isinstance(mechanism, Stabiliser):  # a sweep, whose results show it
         _warn_lost(motions)
@@ -263,7 +274,7 @@ def _positive(name: str, value: Any) -> int:
 
 
 def _control(
-    model: Mechanism, control: Any, actuated: Sequence[str] | None, hold: int | None, steps: int, space: Space
+    dynamics: Dynamics, control: Any, actuated: Sequence[str] | None, hold: int | None, steps: int, space: Space
 ) -> tuple[list[int] | None, Any, int]:
     """Which velocities a control array acts on, its rows (..., rows, n), and the steps each is held for."""
     if control is None or callable(control):
@@ -274,8 +285,14 @@ def _control(
         if callable(control) and hold is not None and _positive("hold", hold) != 1:
             raise ArgumentError(f"hold = {hold}: a function is asked at every stage (None) or once per step (1)")
         return None, None, 1
-    places = list(range(model.nv))
-    if actuated is not None:
+    model, inputs = dynamics.mechanism, dynamics.input_names
+    places = list(range(len(inputs)))
+    if actuated is not None and inputs != dynamics.velocity_names():
+        wanted = as_names("actuated", actuated)
+        if unknown := [name for name in wanted if name not in inputs]:
+            raise ArgumentError(f"there is no input {unknown[0]!r}; the equations have {', '.join(inputs) or 'none'}")
+        places = [inputs.index(name) for name in wanted]
+    elif actuated is not None:
         places = []
         for name in as_names("actuated", actuated):
             part, follows = model.v_slice(name), model.joint(name).mimic

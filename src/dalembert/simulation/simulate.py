@@ -84,11 +84,13 @@ def simulate(
     was computed in its attribute ``partial``; Ctrl-C returns it with a warning.
 
     Args:
-        mechanism: the mechanism, or its Dynamics, which saves the time to make it.
+        mechanism: the mechanism, or equations of motion (of ``derive``, ``from_lagrangian``, ``from_sympy``), or the
+            Dynamics of either, which saves the time to make it.
         q0: initial positions: nq numbers; or by joint name; the neutral position by default.
         v0: initial velocities: nv numbers; or by name of a joint or a single velocity (``base.vx``); zero by default.
         t: the duration in seconds, or increasing times at which the motion is wanted, the first being the start.
-        control: generalised forces (N, N m): nv numbers, or a function ``control(t, q, v)`` that returns them.
+        control: generalised forces (N, N m): nv numbers, of equations one for each of their inputs, or a function
+            ``control(t, q, v)`` that returns them.
         wrenches: by frame name the wrench ``[force; moment]`` that acts on it, frame axes, at its origin: six numbers
             or a function of (t, q, v).
         events: functions of (t, q, v) whose zeros are wanted, or :class:`~dalembert.simulation.Event` objects, which
@@ -304,7 +306,7 @@ def _march(
     system, m = recorder.system, recorder.system.mechanism
     t0 = float(recorder.times[0])
     q, v = recorder.split(x)
-    made = recurrence(system, method, list(range(m.nv)), None, 0, False, {})
+    made = recurrence(system, method, list(range(len(system.dynamics.input_names))), None, 0, False, {})
     dtype = made.dtype
     given: dict[str, Any] = {"h": h, "wrenches": recorder.inputs.wrenches(t0, q, v), "parameters": recorder.parameters}
     held = [np.ascontiguousarray(np.asarray(given[port.name])[None], dtype) for port in made.held]
@@ -374,6 +376,7 @@ def _jacobian(system: Stabiliser, inputs: Inputs, parameters: np.ndarray | None)
     def jacobian(t: float, x: np.ndarray) -> np.ndarray:
         q, v = x[: model.nq], x[model.nq :]
         loads = (inputs.wrenches(t, q, v),) if dynamics.wrenches else ()
-        return dynamics.linearize(q, v, inputs.control(t, q, v), *loads, *last)[0]
+        time = (np.float64(t),) if dynamics.takes_time else ()
+        return dynamics.linearize(q, v, inputs.control(t, q, v), *loads, *time, *last)[0]
 
     return jacobian

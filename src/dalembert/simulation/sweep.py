@@ -24,12 +24,14 @@ import numpy as np
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SimulationWarning
 from dalembert.files import write_whole
+from dalembert.formulations.equations import CompiledEquations, Equations
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect, expect_path, shown
 from dalembert.model.record import code_of, outside
 from dalembert.native.threads import default_threads
 from dalembert.simulation.failure import SweepError
 from dalembert.simulation.progress import Progress
+from dalembert.simulation.stabiliser import movable
 from dalembert.simulation.state import as_flag
 from dalembert.simulation.stores import STORES, Arrays, Store
 
@@ -147,6 +149,8 @@ def _content(value: Any, inside: bool, above: tuple[int, ...]) -> Any:
         return "dict", sorted((repr(name), _content(item, inside, above)) for name, item in value.items())
     if isinstance(value, Mechanism):
         return "mechanism", value.digest
+    if isinstance(value, (Equations, CompiledEquations)):
+        value = movable(value)
     if isinstance(value, Dynamics):
         return "dynamics", value.kernel("forward_dynamics").key
     if isinstance(value, functools.partial):

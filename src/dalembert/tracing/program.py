@@ -124,6 +124,11 @@ class Program:
         return ((k, n) for k, n in enumerate(self.nodes) if n.op not in ("const", "input"))
 
     @property
+    def vocabulary(self) -> frozenset[str]:
+        """The operations that occur, those of steps included."""
+        return frozenset(node.op for node in self.nodes).union(*(loop.step.vocabulary for loop in self.loops))
+
+    @property
     def executed(self) -> int:
         """How many operations are executed, those of a loop as often as it takes its step."""
         own = sum(1 for _, node in self.operations() if node.op not in LOOPS)
