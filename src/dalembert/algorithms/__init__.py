@@ -125,7 +125,7 @@ def momentum(mechanism: Mechanism, q: Any, v: Any, *, point: Any = (0, 0, 0)) ->
 def sensitivities(
     mechanism: Mechanism, q: Any, v: Any, a: Any, *, wrenches: Mapping[str, Any] | None = None
 ) -> sensitivity.Sensitivity:
-    """tau, D, V and P of d tau = D da + V dv + P dq (THESIS (7.2.1)); dq along tangent vectors (a quaternion has three).
+    """tau, D, V and P of d tau = D da + V dv + P dq (THESIS (7.2.1)); dq along tangent vectors, of a quaternion three.
 
     Armature, damping and friction are not part of it.
 
