@@ -38,7 +38,8 @@ from dalembert.constraints.solve import Solution, project_acceleration, project_
 from dalembert.constraints.state import States
 from dalembert.constraints.vicinity import Sample, samples, usual_size
 from dalembert.constraints.violation import relative_violation
-from dalembert.dynamics.catalogue import ALL_QUANTITIES, CONSTRAINT_QUANTITIES, quantity_of
+from dalembert.contact.rows import ContactSet
+from dalembert.dynamics.catalogue import ALL_QUANTITIES, CONSTRAINT_QUANTITIES, CONTACT_QUANTITIES, quantity_of
 from dalembert.dynamics.drives import Drives, drive_forces
 from dalembert.dynamics.frame_quantity import FrameQuantity
 from dalembert.dynamics.linearization import LinearModel, linear_model
@@ -76,12 +77,12 @@ METHODS = ("multipliers", "projection")
 """How a kernel finds accelerations; see :mod:`dalembert.constraints.straight_line`."""
 
 SETTINGS = frozenset({
-    "mechanism", "constraints", "elements", "wrenches", "include", "method", "independent", "reference",
-    "regularisation", "stabilisation", "parameters", "dtype", "device", "optimise",
+    "mechanism", "constraints", "elements", "contacts", "limits", "wrenches", "include", "method", "independent",
+    "reference", "regularisation", "stabilisation", "parameters", "dtype", "device", "optimise",
 })  # fmt: skip
 """What kernels are made from; fixed, so that those made early and late agree."""
 
-_DERIVED = {"mechanism", "constraints", "elements", "method", "parameters"}
+_DERIVED = {"mechanism", "constraints", "elements", "contacts", "method", "parameters"}
 """Settings that are kept in another form than they were given in."""
 
 Form = Callable[[Tree], Tree] | None
@@ -130,6 +131,9 @@ class Dynamics:
         mechanism: the mechanism.
         constraints: names of the constraints that hold, or ``"all"``.
         elements: names of the force elements that act, or ``"all"``.
+        contacts: names of the contacts that may close, or ``"all"``. They act in ``contact_step``, and in ``simulate``
+            and ``rollout``; ``forward_dynamics`` is that of open contacts, and warns.
+        limits: names of the joints whose ranges end in stops, or ``"all"``; they are rows beside contacts.
         wrenches: names of frames on which external wrenches ``[force; moment]`` act, frame axes, at its origin.
         include: which of ``armature``, ``damping`` and ``friction`` of the joints enter; none by default.
         parameters: addresses of numbers that stay inputs, such as ``"link7.mass"``, see
@@ -153,6 +157,8 @@ class Dynamics:
         *,
         constraints: Sequence[str] | str = "all",
         elements: Sequence[str] | str = "all",
+        contacts: Sequence[str] | str = "all",
+        limits: Sequence[str] | str = (),
         wrenches: Sequence[str] = (),
         include: Sequence[str] = (),
         parameters: Sequence[str] | Mapping[str, float] = (),
@@ -177,6 +183,8 @@ class Dynamics:
             mechanism.frame(name)
         self.include = _names("include", include, ordered=False)
         joint_forces(mechanism, self.include)  # raises for an unknown term
+        self.contacts = ContactSet(mechanism, contacts, limits, "friction" in self.include)
+        self.limits = self.contacts.limited
         self._method = None if method is None else expect_choice(method, METHODS, "Dynamics, method")
         if self._method is not None:
             self.method  # noqa: B018 - raises where it does not suit the mechanism
@@ -285,10 +293,24 @@ class Dynamics:
         """
         return self if device == self.device else self._with(device=device)
 
+    def including(self, include: Sequence[str]) -> Dynamics:
+        """The same dynamics with other terms of the joints.
+
+        Args:
+            include: which of ``armature``, ``damping`` and ``friction`` enter.
+        """
+        return self if tuple(include) == self.include else self._with(include=tuple(include))
+
     def _with(self, **changes: Any) -> Dynamics:
         options = {name: getattr(self, name) for name in SETTINGS - _DERIVED}
         given = self._parameters.given or self._parameters.addresses
-        options |= {"elements": self.elements.names, "method": self._method, "parameters": given, **changes}
+        options |= {
+            "elements": self.elements.names,
+            "contacts": self.contacts.names,
+            "method": self._method,
+            "parameters": given,
+            **changes,
+        }
         return Dynamics(self.mechanism, **options)
 
     # --------------------------------------------------------------------------------------------------------- kernels
@@ -332,12 +354,13 @@ class Dynamics:
     def _quantity(self, name: str) -> Quantity:
         spec = quantity_of(name, bool(self.constraints.count), bool(self.elements.names)) if type(name) is str else None
         if spec is None:
-            expect_choice(name, (*ALL_QUANTITIES, *CONSTRAINT_QUANTITIES), "there is no quantity")
+            known = (*ALL_QUANTITIES, *CONSTRAINT_QUANTITIES, *CONTACT_QUANTITIES)
+            expect_choice(name, known, "there is no quantity")
         assert spec is not None
         return spec
 
     def __getattr__(self, name: str) -> Any:
-        spec = ALL_QUANTITIES.get(name) or CONSTRAINT_QUANTITIES.get(name)
+        spec = ALL_QUANTITIES.get(name) or CONSTRAINT_QUANTITIES.get(name) or CONTACT_QUANTITIES.get(name)
         if spec is None or "_kernels" not in self.__dict__:
             raise AttributeError(f"Dynamics has no attribute {name!r}; quantities are {', '.join(ALL_QUANTITIES)}")
         found = self.kernel(name) if not spec.options else FrameQuantity(self, name)
@@ -357,11 +380,21 @@ class Dynamics:
         super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *ALL_QUANTITIES, *CONSTRAINT_QUANTITIES})
+        return sorted({*super().__dir__(), *ALL_QUANTITIES, *CONSTRAINT_QUANTITIES, *CONTACT_QUANTITIES})
 
     def __getstate__(self) -> dict[str, Any]:
-        quantities = {*ALL_QUANTITIES, *CONSTRAINT_QUANTITIES} - SETTINGS
+        quantities = {*ALL_QUANTITIES, *CONSTRAINT_QUANTITIES, *CONTACT_QUANTITIES} - SETTINGS
         return {k: v for k, v in self.__dict__.items() if k not in quantities and k not in ("_kernels", "made")}
+
+    def __identity__(self) -> dict[str, Any]:
+        """What its answers depend on, for :func:`~dalembert.model.identity.identify`."""
+        settings = "wrenches", "include", "_method", "independent", "reference", "regularisation", "stabilisation"
+        own = {name.strip("_"): getattr(self, name) for name in (*settings, "dtype", "device", "mechanism")}
+        return (
+            own
+            | {"elements": self.elements.names, "parameters": self._parameters.__getstate__()["given"]}
+            | {"addresses": self._parameters.addresses}
+        )
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _kernels={}, made={})
@@ -496,7 +529,7 @@ class Dynamics:
         return Setting(
             mechanism, self.include, options, wrenches, forward, form, self.constraints, self.elements, symbols,
             Solver(self.method if self.rows else "multipliers", lambda: self.pivots, self.regularisation,
-                   self.stabilisation),
+                   self.stabilisation), self.contacts,
         )  # fmt: skip
 
     def setting(self, parameters: Any = None) -> Setting:
@@ -514,7 +547,7 @@ class Dynamics:
         return self._setting({}, {"parameters": parameters})
 
     def _ports(self, spec: Quantity, options: Mapping[str, Any]) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
-        here = Setting(self.mechanism, rows=self.constraints, elements=self.elements)
+        here = Setting(self.mechanism, rows=self.constraints, elements=self.elements, touching=self.contacts)
         return spec.ports(here, options, len(self.wrenches), len(self.parameter_names))
 
     def _thunk(
@@ -627,7 +660,9 @@ class Dynamics:
             return hashlib.sha256(fingerprint(content).encode()).hexdigest()
         content = [self._content, name, chosen, self._parameters.addresses, self.wrenches, self.elements.names]
         content += [self.include, self.stabilisation, self.optimise]
-        if spec.solves:
+        if name in CONTACT_QUANTITIES:
+            content.append(self.contacts.key)
+        if spec.solves and (self.rows or name not in CONTACT_QUANTITIES):
             content += [self.method, self.pivots, self.regularisation]
         return hashlib.sha256(fingerprint(content).encode()).hexdigest()
 
