@@ -87,8 +87,7 @@ def grounds(mechanism: Mechanism, size: float) -> list[dict[str, Any]]:
             if link < 0 and _level(mechanism, ground, place, k) is not None:
                 continue
             vertices = _patch(ground, place, k, PATCH * size)
-            n = len(vertices)
-            corners = np.arange(n * n).reshape(n, n)
+            corners = np.arange(vertices.size // 3).reshape(vertices.shape[:2])
             a, b, c, d = corners[:-1, :-1], corners[1:, :-1], corners[1:, 1:], corners[:-1, 1:]
             triangles = np.stack([a, b, c, a, c, d], axis=-1).ravel()
             found.append({"link": link, "vertices": _floats(vertices.ravel()), "triangles": triangles.tolist()})
