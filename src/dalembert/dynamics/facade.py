@@ -400,6 +400,16 @@ class Dynamics:
         quantities = {*ALL_QUANTITIES, *CONSTRAINT_QUANTITIES, *CONTACT_QUANTITIES} - SETTINGS
         return {k: v for k, v in self.__dict__.items() if k not in quantities and k not in ("_kernels", "made")}
 
+    def __identity__(self) -> dict[str, Any]:
+        """What its answers depend on, for :func:`~dalembert.model.identity.identify`."""
+        settings = "wrenches", "include", "_method", "independent", "reference", "regularisation", "stabilisation"
+        own = {name.strip("_"): getattr(self, name) for name in (*settings, "dtype", "device", "mechanism")}
+        return (
+            own
+            | {"elements": self.elements.names, "parameters": self._parameters.__getstate__()["given"]}
+            | {"addresses": self._parameters.addresses}
+        )
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _kernels={}, made={})
 

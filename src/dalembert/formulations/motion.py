@@ -331,6 +331,11 @@ class DerivedDynamics(Dynamics):
         found: str = self.__dict__["_digest"]
         return found
 
+    def __identity__(self) -> dict[str, Any]:
+        """What its answers depend on, for :func:`~dalembert.model.identity.identify`."""
+        settings = {"dtype": self.dtype, "device": self.device, "mechanism": self.mechanism}
+        return {"equations": self.identity, "parameters": self._parameters.given, **settings}
+
     @property
     def _layout_digest(self) -> str:
         """Of what positions mean: quaternions are normalised."""
