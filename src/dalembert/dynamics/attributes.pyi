@@ -12,6 +12,7 @@ import numpy as np
 
 from dalembert.dynamics.frame_quantity import FrameQuantity
 from dalembert.dynamics.results import (
+    AccelerationDerivativesResult,
     Array,
     CartesianDynamicsResult,
     CartesianLinearizationResult,
@@ -20,9 +21,11 @@ from dalembert.dynamics.results import (
     ContactPointsResult,
     ContactStepResult,
     ForwardDynamicsDerivativesResult,
+    ForwardDynamicsVariationResult,
     InverseDynamicsDerivativesNonzerosResult,
     InverseDynamicsDerivativesResult,
     InverseDynamicsHessianResult,
+    InverseDynamicsVariationResult,
     LinearizationResult,
     LinearizeResult,
     MultipliersResult,
@@ -32,6 +35,7 @@ from dalembert.dynamics.results import (
     RelativeMotionResult,
     SensitivitiesResult,
     TermsResult,
+    VelocityDerivativesResult,
 )
 from dalembert.native.kernel import Kernel
 
@@ -523,6 +527,129 @@ class PotentialEnergyRegressor(Kernel):
         threads: int | None = None,
     ) -> Array: ...
 
+class ReferenceRegressor(Kernel):
+    """Y with M a_ref + C(q, v) v_ref + g = Y pi, Mdot - 2C skew: for adaptive control (Slotine, Li)."""
+
+    def __call__(  # type: ignore[override]
+        self,
+        q: State,
+        v: State,
+        v_ref: Numbers,
+        a_ref: Numbers,
+        *more: Numbers | Mapping[str, Numbers],
+        wrenches: Numbers | Mapping[str, Numbers] = ...,
+        parameters: Numbers | Mapping[str, Numbers] = ...,
+        t: Numbers = ...,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> Array: ...
+
+class Momentum(FrameQuantity):
+    """[linear momentum; angular momentum about a point of the world], world axes."""
+
+    def __call__(  # type: ignore[override]
+        self,
+        q: State,
+        v: State,
+        *more: Numbers | Mapping[str, Numbers],
+        point: Sequence[float] | np.ndarray = (0, 0, 0),
+        wrenches: Numbers | Mapping[str, Numbers] = ...,
+        parameters: Numbers | Mapping[str, Numbers] = ...,
+        t: Numbers = ...,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> Array: ...
+
+class KineticEnergyGradient(Kernel):
+    """dT/dq along tangent vectors, velocities held fixed; O(n)."""
+
+    def __call__(  # type: ignore[override]
+        self,
+        q: State,
+        v: State,
+        *more: Numbers | Mapping[str, Numbers],
+        wrenches: Numbers | Mapping[str, Numbers] = ...,
+        parameters: Numbers | Mapping[str, Numbers] = ...,
+        t: Numbers = ...,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> Array: ...
+
+class InverseDynamicsVariation(Kernel):
+    """Inverse dynamics, and its change D da + V dv + P dq along one change of the state: O(n), without matrices."""
+
+    def __call__(  # type: ignore[override]
+        self,
+        q: State,
+        v: State,
+        a: State,
+        dq: Numbers,
+        dv: Numbers,
+        da: Numbers,
+        *more: Numbers | Mapping[str, Numbers],
+        wrenches: Numbers | Mapping[str, Numbers] = ...,
+        parameters: Numbers | Mapping[str, Numbers] = ...,
+        t: Numbers = ...,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> InverseDynamicsVariationResult: ...
+
+class ForwardDynamicsVariation(Kernel):
+    """Forward dynamics, and its change along one change of positions, velocities and forces: O(n), no matrices."""
+
+    def __call__(  # type: ignore[override]
+        self,
+        q: State,
+        v: State,
+        tau: State,
+        dq: Numbers,
+        dv: Numbers,
+        dtau: Numbers,
+        *more: Numbers | Mapping[str, Numbers],
+        wrenches: Numbers | Mapping[str, Numbers] = ...,
+        parameters: Numbers | Mapping[str, Numbers] = ...,
+        t: Numbers = ...,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ForwardDynamicsVariationResult: ...
+
+class VelocityDerivatives(FrameQuantity):
+    """Derivatives of a frame's velocity, [linear; angular]; dq along tangent vectors."""
+
+    def __call__(  # type: ignore[override]
+        self,
+        q: State,
+        v: State,
+        *more: Numbers | Mapping[str, Numbers],
+        frame: str,
+        point: Sequence[float] | np.ndarray = (0, 0, 0),
+        axes: Literal["world", "body"] = "world",
+        wrenches: Numbers | Mapping[str, Numbers] = ...,
+        parameters: Numbers | Mapping[str, Numbers] = ...,
+        t: Numbers = ...,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> VelocityDerivativesResult: ...
+
+class AccelerationDerivatives(FrameQuantity):
+    """Derivatives of a frame's acceleration, [linear; angular], without gravity; dq along tangent vectors."""
+
+    def __call__(  # type: ignore[override]
+        self,
+        q: State,
+        v: State,
+        a: State,
+        *more: Numbers | Mapping[str, Numbers],
+        frame: str,
+        point: Sequence[float] | np.ndarray = (0, 0, 0),
+        axes: Literal["world", "body"] = "world",
+        wrenches: Numbers | Mapping[str, Numbers] = ...,
+        parameters: Numbers | Mapping[str, Numbers] = ...,
+        t: Numbers = ...,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> AccelerationDerivativesResult: ...
+
 class Hessian(FrameQuantity):
     """Hessian of a frame's point and rotation: [linear; angular] acceleration = J a + H (v x v) (Kronecker).
     starred=False with body axes: the derivative of the Jacobian in these turning axes instead.
@@ -913,6 +1040,13 @@ class QuantityAttributes:
     regressor: Regressor
     kinetic_energy_regressor: KineticEnergyRegressor
     potential_energy_regressor: PotentialEnergyRegressor
+    reference_regressor: ReferenceRegressor
+    momentum: Momentum
+    kinetic_energy_gradient: KineticEnergyGradient
+    inverse_dynamics_variation: InverseDynamicsVariation
+    forward_dynamics_variation: ForwardDynamicsVariation
+    velocity_derivatives: VelocityDerivatives
+    acceleration_derivatives: AccelerationDerivatives
     hessian: Hessian
     relative_motion: RelativeMotion
     frame_coordinates: FrameCoordinates

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import warnings
 from collections.abc import Callable, Mapping, Sequence, Set
 from functools import cached_property
 from pathlib import Path
@@ -49,7 +50,7 @@ from dalembert.dynamics.quantity import Quantity, Setting, Solver, nonzeros
 from dalembert.dynamics.reactions import Reaction, find_reactions
 from dalembert.dynamics.results import RESULTS
 from dalembert.dynamics.stages import STAGES
-from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
+from dalembert.errors import ArgumentError, ModelWarning, SingularityError, UnsupportedError
 from dalembert.model import Mechanism
 from dalembert.model.checks import (
     expect,
@@ -92,6 +93,9 @@ _DERIVED = {"mechanism", "constraints", "elements", "contacts", "method", "param
 """Settings that are kept in another form than they were given in."""
 
 Form = Callable[[Tree], Tree] | None
+
+OPEN_CONTACTS = ("forward_dynamics", "forward_dynamics_derivatives", "linearize", "multipliers")
+"""Quantities that would depend on contacts if these had no impacts; whoever asks for one is warned, once."""
 
 FOREIGN_HINTS = {
     "torch": "TorchDynamics takes it, and passes derivatives on",
@@ -373,6 +377,16 @@ class Dynamics(QuantityAttributes):
             if spec is None or "_kernels" not in self.__dict__:
                 known = (*ALL_QUANTITIES, *CONSTRAINT_QUANTITIES, *CONTACT_QUANTITIES)
                 raise AttributeError(f"Dynamics has no attribute {name!r}{hint(name, known, 'quantities are')}")
+            if name in OPEN_CONTACTS and (self.contacts.points or self.limits):
+                warnings.warn(
+                    ModelWarning(
+                        f"{name} of {self.mechanism.name!r} is that of open contacts: forces of rigid contacts are "
+                        "known of a step only",
+                        remedy="contact_step, simulate and rollout have them; Dynamics(mechanism, contacts=()) has "
+                        "none, and no warning",
+                    ),
+                    stacklevel=2,
+                )
             found = self.kernel(name) if not spec.options else FrameQuantity(self, name)
             self.__dict__[name] = found  # so that the next look-up costs nothing
             return found

@@ -78,6 +78,35 @@ class InverseDynamicsHessianResult(NamedTuple):
     d2tau_dadq: Array
 
 
+class InverseDynamicsVariationResult(NamedTuple):
+    """Inverse dynamics, and its change D da + V dv + P dq along one change of the state: O(n), without matrices."""
+
+    tau: Array
+    dtau: Array
+
+
+class ForwardDynamicsVariationResult(NamedTuple):
+    """Forward dynamics, and its change along one change of positions, velocities and forces: O(n), no matrices."""
+
+    a: Array
+    da: Array
+
+
+class VelocityDerivativesResult(NamedTuple):
+    """Derivatives of a frame's velocity, [linear; angular]; dq along tangent vectors."""
+
+    dv_dq: Array
+    dv_dv: Array
+
+
+class AccelerationDerivativesResult(NamedTuple):
+    """Derivatives of a frame's acceleration, [linear; angular], without gravity; dq along tangent vectors."""
+
+    da_dq: Array
+    da_dv: Array
+    da_da: Array
+
+
 class RelativeMotionResult(NamedTuple):
     """Jacobian and Hessian of a frame as seen from a moving reference frame, in the axes of that one."""
 
@@ -189,6 +218,10 @@ RESULTS: dict[str, Any] = {
     "pose": PoseResult,
     "centroidal": CentroidalResult,
     "inverse_dynamics_hessian": InverseDynamicsHessianResult,
+    "inverse_dynamics_variation": InverseDynamicsVariationResult,
+    "forward_dynamics_variation": ForwardDynamicsVariationResult,
+    "velocity_derivatives": VelocityDerivativesResult,
+    "acceleration_derivatives": AccelerationDerivativesResult,
     "relative_motion": RelativeMotionResult,
     "cartesian_dynamics": CartesianDynamicsResult,
     "cartesian_linearization": CartesianLinearizationResult,

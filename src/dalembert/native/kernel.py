@@ -453,7 +453,7 @@ class Compiled:
         with compiling():
             if dtype not in self._codes:
                 self._codes[dtype] = load_program(
-                    self._program, dtype, self.target, self._key, (*self.inputs, *self.outputs)
+                    self._program, dtype, self.target, self._key, (*self.inputs, *self.outputs), f"kernel {self.name}"
                 )
             return self._codes[dtype]
 
