@@ -31,8 +31,8 @@ METHOD = "semi-implicit-euler"
 LAWS = {"rigid": "Signorini, the exact Coulomb cone and Newton's restitution at the level of velocities"}
 """Laws of contact that steps of fixed length solve, by name."""
 
-DEEP = 1e-6
-"""A depth at the start, m, beyond which somebody must decide."""
+DEEP = 1e-3
+"""A depth at the start, m, beyond which somebody must decide; less is what steps leave, and take away again."""
 
 LIFTS = 20
 """How often a lift is corrected: normals of curved grounds change with the position."""
