@@ -136,7 +136,7 @@ def minimum_time(
         ceiling = np.min(np.where(np.abs(first) > 0, fastest / np.abs(first), np.inf), axis=1) ** 2
     if not (finite.any() or np.isfinite(ceiling).all()):
         raise ArgumentError(
-            f"{model.name!r} has no limits: give efforts, speeds or accelerations, or Limits to its joints"
+            f"{model.name!r} has no limits; give efforts, speeds or accelerations, or its joints Limits"
         )
     x, u = _timed(rows, ceiling, s, rates[0] ** 2, rates[1] ** 2)
     step = np.diff(s)
