@@ -182,8 +182,8 @@ def _timed(rows: _Rows, ceiling: np.ndarray, s: np.ndarray, first: float, last: 
         found = _range_of_x(*_with_next(rows, k, step, reach[k + 1]), ceiling[k])
         if found is None:
             raise SingularityError(
-                f"minimum_time: no speed at all is possible at s = {s[k]:.4g} of the path; efforts are too small to hold "
-                "the mechanism there, or to slow it down before the end"
+                f"minimum_time: no speed at all is possible at s = {s[k]:.4g} of the path; efforts are too small to "
+                "hold the mechanism there, or to slow it down before the end"
             )
         reach[k] = found
     if not reach[0, 0] - 1e-9 <= first <= reach[0, 1] * (1 + 1e-9) + 1e-300:
