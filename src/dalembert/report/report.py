@@ -81,7 +81,7 @@ def document(
     proof: Proven | None = None,
     **options: Any,
 ) -> Document:
-    """The same document as data; all arguments as for :func:`report`."""
+    """The same document as data; subject, method, mechanism, title, agreement, proof, options as for :func:`report`."""
     if isinstance(subject, Equations):
         if options:
             raise ArgumentError(f"{', '.join(options)}: the equations are derived already; give options to derive()")
