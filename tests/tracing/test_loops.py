@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import looped_programs
 from dalembert.algebra.repeat import repeat
 from dalembert.native.kernel import Kernel
 from dalembert.native.recurrence import Recurrence
@@ -12,61 +13,17 @@ from dalembert.tracing.evaluate import evaluate, inline
 from dalembert.tracing.loops import UNROLLED_OPERATIONS, unrolled
 from dalembert.tracing.passes import optimise, rebuild
 from dalembert.tracing.trace import retrace
-
-SIZE, SWEEPS = 6, 9
-
-
-def smaller(x, y):
-    return x.minimum(y) if hasattr(x, "minimum") else min(x, y)
-
-
-def sweep(x, A, b):
-    """One sweep of projected Gauss-Seidel."""
-    x = x.copy()
-    for i in range(len(x)):
-        rest = b[i] - sum(A[i, j] * x[j] for j in range(len(x)) if j != i)
-        x[i] = smaller(rest / A[i, i], 0.4)
-    return (x,)
-
-
-def solve(A, b):
-    return repeat(sweep, (np.zeros(SIZE),), SWEEPS, (A, b))[0] * 2
-
-
-def orbit(x, k, m, n, w):
-    """Values change places, one stays as it was, a function, a choice, an invariant, a constant result."""
-    y = np.array([0.5 * x[1], 0.6 * x[0] + w * x[2].sin() / (1 + w * w), 0.9 * x[2] + 0.1 * n * m], dtype=object)
-    y[0] = (x[2] < k).select(y[0], x[2] / k)
-    return y, k + 0.1, m, 2.0
-
-
-def wander(x, w):
-    """A loop in a loop, between other operations; some of what it ends with nobody asks for."""
-
-    def outer(x, w):
-        x, *_ = repeat(orbit, (x, 0.5, w, 0.0), 40, (w,))
-        for _ in range(3):
-            x = np.array([x[0].cos() + x[1], x[1] * x[2] - w, 0.3 * x[2] + 0.5 * x[0]], dtype=object)
-        return (x,)
-
-    (x,) = repeat(outer, (np.array([x[0], x[1] * w, x[2]], dtype=object),), 15, (w * w + 0.1,))
-    return x * w, x[1].exp()
-
-
-def problems(batch=(), seed=0):
-    rng = np.random.default_rng(seed)
-    root = rng.normal(size=(*batch, SIZE, SIZE))
-    return root @ root.swapaxes(-1, -2) + 3 * np.eye(SIZE), rng.normal(size=(*batch, SIZE))
+from looped_programs import SIZE, SWEEPS, problems, solve, sweep, wanderings
 
 
 @pytest.fixture(scope="module")
 def solver():
-    return trace(solve, {"A": (SIZE, SIZE), "b": (SIZE,)}, "solve")
+    return looped_programs.solver()
 
 
 @pytest.fixture(scope="module")
 def wanderer():
-    return trace(wander, {"x": (3,), "w": ()}, "wander")
+    return looped_programs.wanderer()
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -96,8 +53,7 @@ def test_short_loops_are_written_out():
 @pytest.mark.parametrize("which", ["solver", "wanderer"])
 def test_passes_keep_what_a_loop_computes(which, request):
     program = request.getfixturevalue(which)
-    given = problems((5,)) if which == "solver" else np.random.default_rng(1).uniform(-1, 1, (4, 4)).T
-    given = given if which == "solver" else (given[:3].T, given[3])
+    given = problems((5,)) if which == "solver" else wanderings((4,))
     want = evaluate(unrolled(program), given)
     for changed in (program, rebuild(program), optimise(program), optimise(program, 2)):
         assert changed.loops
@@ -149,8 +105,7 @@ def test_programs_with_loops_compose(solver):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_machine_code_repeats_steps(solver, wanderer, dtype):
-    rng = np.random.default_rng(3)
-    given = (rng.uniform(-1, 1, (37, 3)).astype(dtype), rng.uniform(0, 1, 37).astype(dtype))
+    given = wanderings((37,), dtype)
     want = evaluate(wanderer, given)
     scale = np.finfo(dtype).eps / np.finfo(np.float64).eps
     for name, found in zip(want, kernel(optimise(wanderer), dtype)(*given)):

@@ -44,11 +44,12 @@ def split(program: Program, live: int, most: int = 4) -> list[Program]:
 def output_groups(program: Program, live: int) -> OutputGroups:
     """What is computed one after the other: groups of output ports, and the programs for each.
 
-    All at once if it fits; else what seems quickest, of all at once, in two halves, and the outputs one by one.
+    All at once if it fits; else what seems quickest, of all at once, in two halves, and the outputs one by one. No loop
+    is taken twice.
     """
     ports = tuple(range(len(program.outputs)))
     whole: OutputGroups = [(ports, [program])]
-    if max_live(program.nodes) <= live:
+    if program.loops or max_live(program.nodes) <= live:
         return whole
     single: OutputGroups = [((p,), [restricted(program, (p,))]) for p in ports]
     halves = [[(own, split(part, live, 2)) for own, (part,) in plan] for plan in (whole, single)]

@@ -7,6 +7,7 @@ traced scalars.
 from __future__ import annotations
 
 from dalembert.dynamics.constrained import CONSTRAINED, ELEMENTS_ENTER, ROWS_ENTER
+from dalembert.dynamics.contacting import CONTACT
 from dalembert.dynamics.derived import DERIVED, TASK
 from dalembert.dynamics.quantity import Quantity
 from dalembert.dynamics.tree import BASIC
@@ -24,6 +25,10 @@ ALL_QUANTITIES: dict[str, Quantity] = {**QUANTITIES, **TASK_QUANTITIES}
 """Quantities of trees, whatever acts on them."""
 
 
+CONTACT_QUANTITIES: dict[str, Quantity] = CONTACT
+"""Quantities of contacts."""
+
+
 def quantity_of(name: str, rows: bool, elements: bool) -> Quantity | None:
     """How a quantity is computed; None if there is none of this name.
 
@@ -36,4 +41,4 @@ def quantity_of(name: str, rows: bool, elements: bool) -> Quantity | None:
         return ROWS_ENTER[name]
     if elements and name in ELEMENTS_ENTER:
         return ELEMENTS_ENTER[name]
-    return ALL_QUANTITIES.get(name) or CONSTRAINT_QUANTITIES.get(name)
+    return ALL_QUANTITIES.get(name) or CONSTRAINT_QUANTITIES.get(name) or CONTACT_QUANTITIES.get(name)

@@ -1,17 +1,17 @@
-"""Quantities of a frame."""
+"""Quantities with options, such as those of a frame."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dalembert.dynamics.catalogue import ALL_QUANTITIES
+from dalembert.dynamics.catalogue import ALL_QUANTITIES, CONTACT_QUANTITIES
 
 if TYPE_CHECKING:
     from dalembert.dynamics.facade import Dynamics
 
 
 class FrameQuantity:
-    """A quantity of a frame as a function of the state, with the frame's options as keywords.
+    """A quantity with options as a function of the state, with the options, such as a frame, as keywords.
 
     Args:
         dynamics: gives the kernels.
@@ -20,7 +20,7 @@ class FrameQuantity:
 
     def __init__(self, dynamics: Dynamics, name: str):
         self.dynamics, self.name = dynamics, name
-        spec = ALL_QUANTITIES[name]
+        spec = ALL_QUANTITIES.get(name) or CONTACT_QUANTITIES[name]
         self.__doc__ = f"{spec.doc} Options: {', '.join(spec.options)}."
         self._inputs = frozenset((*spec.inputs, "wrenches", "parameters"))
         self._known: dict[tuple[tuple[str, Any], ...], Any] = {}  # by options that are words
@@ -63,5 +63,5 @@ class FrameQuantity:
         return FrameQuantity, (self.dynamics, self.name)
 
     def __repr__(self) -> str:
-        spec = ALL_QUANTITIES[self.name]
+        spec = ALL_QUANTITIES.get(self.name) or CONTACT_QUANTITIES[self.name]
         return f"<{self.name}({', '.join((*spec.inputs, *(f'{k}=' for k in spec.options)))})>"

@@ -20,6 +20,7 @@ from dalembert.constraints.forces import ForceSet
 from dalembert.constraints.pivots import Pivots
 from dalembert.constraints.rows import ConstraintSet
 from dalembert.constraints.state import State
+from dalembert.contact.rows import ContactSet
 from dalembert.errors import ArgumentError
 from dalembert.kinematics import check_axes
 from dalembert.model import Mechanism, Tree
@@ -60,6 +61,7 @@ class Setting:
         rows: the constraints that hold; those of the mechanism by default.
         elements: the force elements that act; none by default.
         parameters: the scalars that have replaced the symbols of the mechanism; None if nothing was replaced.
+        touching: the contacts, limits and dry friction that act; the contacts of the mechanism by default.
         solver: how constrained accelerations are found.
     """
 
@@ -73,6 +75,7 @@ class Setting:
     elements: ForceSet | None = None
     parameters: Any = None
     solver: Solver = Solver()
+    touching: ContactSet | None = None
 
     @property
     def nv(self) -> int:
@@ -102,6 +105,10 @@ class Setting:
     def forces(self) -> ForceSet:
         return ForceSet(self.mechanism, ()) if self.elements is None else self.elements
 
+    @cached_property
+    def contacts(self) -> ContactSet:
+        return ContactSet(self.mechanism) if self.touching is None else self.touching
+
     def state(self, q: Array, v: Array | None = None, t: Scalar = 0) -> State:
         """The mechanism at a state, as constraints and force elements see it."""
         return State(self.mechanism, q, v, t, self.tree, self.parameters)
@@ -112,10 +119,12 @@ class Quantity:
     """How to compute one quantity.
 
     Args:
-        inputs: names among q, v, a, tau, xdd, multipliers, t; time comes last.
+        inputs: names among q, v, a, tau, xdd, multipliers, impulses, h, t; the step h and time come last. Others have
+            nv entries, such as the changes dq, dv and the references v_ref, a_ref.
         outputs: output name -> shape, in which letters stand for sizes: ``"n"`` for nv, ``"2n"`` for twice that,
             ``"nn"`` for its square, ``"p"`` for the number of inertial parameters, ``"m"`` for that of coordinates,
-            ``"rows"`` for that of constraint rows, ``"elements"`` for that of force elements.
+            ``"rows"`` for that of constraint rows, ``"elements"`` for that of force elements, ``"points"`` for that of
+            points of contact, ``"contact rows"`` for that of their rows.
         compute: function of a setting and the inputs.
         doc: one sentence, shown by ``help``.
         loads: whether external wrenches enter.
@@ -138,7 +147,7 @@ class Quantity:
     def ports(
         self, setting: Setting, options: Mapping[str, Any], wrenches: int, parameters: int
     ) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
-        """The inputs, in the order q, v, a or tau, wrenches, t, parameters, and the outputs.
+        """The inputs, in the order q, v, a or tau, wrenches, h, t, parameters, and the outputs.
 
         Args:
             setting: the mechanism, untraced.
@@ -154,11 +163,12 @@ class Quantity:
             own["factors"] = len(nonzeros(m))
         if "multipliers" in self.inputs:
             own["multipliers"] = setting.constraints.count
-        inputs = [Port(name, (own.get(name, m.nv),)) for name in self.inputs if name != "t"]
+        if "impulses" in self.inputs:
+            own["impulses"] = setting.contacts.count
+        inputs = [Port(name, (own.get(name, m.nv),)) for name in self.inputs if name not in ("h", "t")]
         if self.loads and wrenches:
             inputs.append(Port("wrenches", (wrenches, 6)))
-        if "t" in self.inputs:
-            inputs.append(Port("t", ()))
+        inputs += [Port(name, ()) for name in ("h", "t") if name in self.inputs]
         if parameters:
             inputs.append(Port("parameters", (parameters,)))
         letters = self._sizes(setting, options)
@@ -180,6 +190,10 @@ class Quantity:
             letters["m"] = coordinate_count(options["coordinates"])
         if "rows" in used:
             letters["rows"] = setting.constraints.count
+        if "nq" in used:
+            letters["nq"] = m.nq
+        if used & {"points", "contact rows"}:
+            letters |= {"points": len(setting.contacts.points), "contact rows": setting.contacts.count}
         if "elements" in used:
             letters["elements"] = len(setting.forces.names)
         return letters
@@ -196,7 +210,11 @@ class Quantity:
         unknown = [option for option in given if option not in self.options]
         if unknown:
             takes = ", ".join((*self.options, *(["algorithm"] if self.algorithms else []))) or "none"
-            raise ArgumentError(f"{name} has no option {unknown[0]!r}; it takes {takes}")
+            setting = unknown[0] in ("include", "constraints", "elements", "device")
+            hint = (
+                f"; {unknown[0]} is a setting of all kernels: Dynamics(mechanism, {unknown[0]}=...)" if setting else ""
+            )
+            raise ArgumentError(f"{name} has no option {unknown[0]!r}; it takes {takes}{hint}")
         chosen = {**self.options, **given}
         missing = [option for option, value in chosen.items() if value is ...]
         if missing:

@@ -229,6 +229,12 @@ class Equations:
 
         return restored, (stored(self),)
 
+    def __identity__(self) -> dict[str, Any]:
+        """What they are by value, for :func:`~dalembert.model.identity.identify`."""
+        from dalembert.formulations.substitution import stored
+
+        return {"content": stored(self)}
+
     def __copy__(self) -> Equations:
         return self  # nothing in them changes
 
@@ -387,6 +393,10 @@ class CompiledEquations(dict[str, Any]):
     def __init__(self, equations: Equations, kernels: Mapping[str, Any]):
         super().__init__(kernels)
         self.equations = equations
+
+    def __identity__(self) -> dict[str, Any]:
+        """What they compute, for :func:`~dalembert.model.identity.identify`."""
+        return {"equations": self.equations}
 
 
 def _given_once(value: Any, inputs: dict[str, Any], *names: str) -> Any:

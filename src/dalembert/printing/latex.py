@@ -78,6 +78,11 @@ class _Symbols:
         self._taken.add(name)
         return name
 
+    def scope(self) -> _Symbols:
+        inner = _Symbols()
+        inner._taken |= self._taken
+        return inner
+
     def array(self, wish: str, shape: tuple[int, ...]) -> list[str]:
         return [self.new(wish, *indices) for indices in np.ndindex(shape)]
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from dalembert.printing.names import PYTHON_RESERVED, Names
 from dalembert.printing.statements import FunctionBody, Infix, Text
-from dalembert.tracing.loops import unrolled
 from dalembert.tracing.program import Port, Program
 
 _FUNCTIONS = {
@@ -28,7 +27,6 @@ def to_python(program: Program) -> str:
     returns the output, or a tuple of outputs, of the same kind. Numbers are printed so that they read back
     exactly.
     """
-    program = unrolled(program)
     names = Names(PYTHON_RESERVED)
     function, helper = names.new(program.name), names.new("assemble")
     inputs = [names.new(port.name) for port in program.inputs]
@@ -40,7 +38,7 @@ def to_python(program: Program) -> str:
         return f"{inputs[port]}[{', '.join(['...', *(str(int(k)) for k in place)])}]"
 
     body = FunctionBody(program, _Python(_number, _FUNCTIONS), names, read)
-    lines = [f"    {s.name} = {s.source}" for s in body.statements]
+    lines = _lines(body, "    ")
     for name, port, row in zip(outputs, program.outputs, program.results):
         elements = "".join(f"\n        {body.text(k).source}," for k in row)
         lines.append(
@@ -79,6 +77,19 @@ def to_python(program: Program) -> str:
             "",
         ]
     )
+
+
+def _lines(body: FunctionBody, indent: str) -> list[str]:
+    lines = []
+    for s in body.statements:
+        if s.loop:
+            lines.append(f"{indent}{s.name} = [{', '.join(source for source, _ in s.loop.start)}]")
+            lines.append(f"{indent}for {s.loop.counter} in range({s.loop.times}):")
+            lines += _lines(s.loop.body, indent + "    ")
+            lines.append(f"{indent}    {s.name} = [{', '.join(source for source, _ in s.loop.ends)}]")
+        else:
+            lines.append(f"{indent}{s.name} = {s.source}")
+    return lines
 
 
 class _Literal(Text):

@@ -44,7 +44,7 @@ def check_count(made: Any, dtype: Any, steps: int) -> None:
         steps: how many.
     """
     most = 2 ** (np.finfo(dtype).nmant + 1)
-    if len(made.state) == 4 and steps > most:
+    if any(port.name == "count" for port in made.state) and steps > most:
         raise ArgumentError(
             f"steps = {steps}: {np.dtype(dtype)} counts to {most} only, then time stands still; use float64"
         )
@@ -69,6 +69,21 @@ def batch_shape(made: Recurrence, start: Sequence[Any], held: Mapping[str, Any],
         given = {"q0": start[0], "v0": start[1], **held, **({} if rows is None else {"control": rows})}
         shapes = ", ".join(f"{name} {tuple(array.shape)}" for name, array in given.items() if name != "h")
         raise ArgumentError(f"the batch dimensions do not fit together: {shapes}") from error
+
+
+RECORDED = ("q", "v", "impulses", "measures")
+"""Parts of a state of which records are kept."""
+
+
+def first_rows(made: Recurrence, summaries: Sequence[tuple[str, Any]]) -> list[np.ndarray]:
+    """What the parts of a state after q and v are before the first step, for one motion.
+
+    Args:
+        made: the compiled loop.
+        summaries: kind and function of each summary.
+    """
+    begin = np.array([SUMMARIES[kind][0] for kind, _ in summaries])
+    return [begin if port.name == "summary" else np.zeros(port.shape) for port in made.state[2:]]
 
 
 class Batch:
@@ -109,15 +124,15 @@ class Batch:
         dtype = made.dtype
         check_count(made, dtype, steps)
         self.state = [np.ascontiguousarray(self._flat(x, 1), dtype) for x in start]
-        if len(made.state) == 4:
-            begin = np.array([SUMMARIES[kind][0] for kind, _ in summaries], dtype)
-            self.state += [np.zeros(self.count, dtype), np.tile(begin, (self.count, 1))]
+        for begin in first_rows(made, summaries):
+            self.state.append(np.tile(begin.astype(dtype), (self.count, *[1] * begin.ndim)))
         self.state = [x if x.flags.writeable else x.copy() for x in self.state]
         self.held = [self._small(array, core) for array, core in zip(held.values(), cores)]
         self.driven = [] if rows is None else [self._small(rows, 2)]
+        self.kept = [k for k, port in enumerate(made.state) if port.name in RECORDED]
         self.records: list[np.ndarray | None] = [None] * len(made.state)
         if record:
-            for k in (0, 1):
+            for k in self.kept:
                 kept = np.empty((self.count, 1 + steps // every, *made.state[k].shape), dtype)
                 kept[:, 0] = self.state[k]
                 self.records[k] = kept
@@ -177,18 +192,20 @@ class Batch:
 
         return work
 
-    def results(self) -> list[np.ndarray]:
-        """Records of q and v, then final q and v, in the shape of the batch."""
-        kept = [
-            np.empty((self.count, 0, x.shape[-1])) if r is None else r for r, x in zip(self.records, self.state[:2])
+    def results(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Records of q, v and what contacts did, then the final ones, in the shape of the batch."""
+        own = [(self.records[k], self.state[k]) for k in self.kept]
+        records = [np.empty((self.count, 0, x.shape[-1])) if r is None else r for r, x in own]
+        shaped = [
+            [x.reshape(*self.shape, *x.shape[1:]) for x in part] for part in (records, [state for _, state in own])
         ]
-        return [x.reshape(*self.shape, *x.shape[1:]) for x in (*kept[:2], *self.state[:2])]
+        return shaped[0], shaped[1]
 
     def summary(self) -> list[np.ndarray]:
         """The summaries, in the shape of the batch."""
-        if len(self.state) < 4:
+        if self.made.state[-1].name != "summary":
             return []
-        return [column.reshape(self.shape).copy() for column in self.state[3].T]
+        return [column.reshape(self.shape).copy() for column in self.state[-1].T]
 
 
 class DeviceBatch:
@@ -239,15 +256,15 @@ class DeviceBatch:
         cp = self._cupy = arrays.cupy()
         with arrays.device_errors(made.name):
             self.state = [self._flat(x, 1, dtype) for x in start]
-            if len(made.state) == 4:
-                begin = cp.asarray([SUMMARIES[name][0] for name, _ in summaries], dtype)
-                self.state += [cp.zeros(self.count, dtype), cp.tile(begin, (self.count, 1))]
+            for begin in first_rows(made, summaries):
+                self.state.append(cp.tile(cp.asarray(begin, dtype), (self.count, *[1] * begin.ndim)))
             cores = [len(port.shape) for port in made.held]
             self.held = [self._small(array, core, dtype) for array, core in zip(held.values(), cores)]
             self.driven = [] if rows is None else [self._small(rows, 2, dtype)]
+            self.kept = [k for k, port in enumerate(made.state) if port.name in RECORDED]
             self.records: list[Any] = [None] * len(made.state)
             if record:
-                for k in (0, 1):
+                for k in self.kept:
                     self.records[k] = cp.empty((1 + steps // every, made.state[k].size, self.count), dtype)
         self.done = np.zeros(self.count, dtype=bool)
 
@@ -288,25 +305,28 @@ class DeviceBatch:
         with arrays.device_errors(self.made.name):
             return arrays.give(array, self.kind)
 
-    def results(self) -> list[Any]:
-        """Records of q and v, then final q and v, in the shape of the batch and the kind of the caller's arrays.
+    def results(self) -> tuple[list[Any], list[Any]]:
+        """Records of q, v and what contacts did, then the final ones, in the shape of the batch and the kind of the
+        caller's arrays.
 
         Records lie in memory with the motions side by side, as they were written; the array is a view of that.
         """
-        found = []
-        for kept, x in zip(self.records[:2], self.state[:2]):
+        records = []
+        for k in self.kept:
+            kept, x = self.records[k], self.state[k]
             if kept is None:
-                found.append(self._cupy.empty((*self.shape, 0, x.shape[-1]), x.dtype))
+                records.append(self._cupy.empty((*self.shape, 0, x.shape[-1]), x.dtype))
             else:
-                found.append(self._cupy.moveaxis(kept, -1, 0).reshape(*self.shape, *kept.shape[:2]))
-        found += [x.reshape(*self.shape, x.shape[-1]) for x in self.state[:2]]
-        return [self._given_back(x) for x in found]
+                records.append(self._cupy.moveaxis(kept, -1, 0).reshape(*self.shape, *kept.shape[:2]))
+        final = [self.state[k].reshape(*self.shape, self.state[k].shape[-1]) for k in self.kept]
+        return [self._given_back(x) for x in records], [self._given_back(x) for x in final]
 
     def summary(self) -> list[Any]:
         """The summaries, in the shape of the batch."""
-        if len(self.state) < 4:
+        if self.made.state[-1].name != "summary":
             return []
-        return [self._given_back(self.state[3][:, k].reshape(self.shape).copy()) for k in range(self.state[3].shape[1])]
+        kept = self.state[-1]
+        return [self._given_back(kept[:, k].reshape(self.shape).copy()) for k in range(kept.shape[1])]
 
 
 class Space(Protocol):

@@ -79,6 +79,18 @@ class TracedEquations:
         self._given = {"wrenches": wrenches, "parameters": parameters}
         self._tree = system.tree
 
+    def including(self, include: tuple[str, ...]) -> TracedEquations:
+        """The same with other terms of the joints.
+
+        Args:
+            include: which of ``armature``, ``damping`` and ``friction`` enter.
+        """
+        own = self.system.dynamics
+        if include == own.include:
+            return self
+        system = Stabiliser(own.including(include), self.system.relaxation)
+        return TracedEquations(system, self.control, **self._given)
+
     def _quantity(self, name: str, **state: Any) -> Array:
         return self._quantities(name, **state)[0]
 
@@ -132,6 +144,24 @@ class TracedEquations:
 
     def normalised(self, q: Array) -> Array:
         return manifold.normalised(self._tree, q)
+
+    def mass_matrix(self, q: Array) -> Array:
+        """M(q).
+
+        Args:
+            q: positions.
+        """
+        return self._quantity("mass_matrix", q=q)
+
+    def rows(self, t: Scalar, q: Array, v: Array) -> Array:
+        """G of all constraints, (m, nv).
+
+        Args:
+            t: time.
+            q: positions.
+            v: velocities.
+        """
+        return self._quantities("constraints", q=q, v=v, t=t)[1]
 
     def momentum(self, q: Array, v: Array) -> Array:
         return product(self._quantity("mass_matrix", q=q), v)

@@ -16,6 +16,8 @@ from dalembert.model import Mechanism
 from dalembert.model.checks import shown
 from dalembert.model.names import as_names
 from dalembert.simulation.batch import Space, space_of
+from dalembert.simulation.contact_history import ContactHistory
+from dalembert.simulation.contacting import METHOD, checked_start, contact_law, warn_unconverged
 from dalembert.simulation.inputs import RolloutInputs
 from dalembert.simulation.singularity import singular_times
 from dalembert.simulation.stabiliser import Moving, Stabiliser, stabilised
@@ -39,6 +41,7 @@ class Rollout:
         done: which motions were computed to the end; all, unless it was interrupted. The others are NaN.
         parameters: values of the mechanism's parameters, if it has any.
         drive: what acted on the motions.
+        contacts: what the contacts did, if there are any.
     """
 
     system: Stabiliser
@@ -51,6 +54,7 @@ class Rollout:
     done: np.ndarray = field(default_factory=lambda: np.array(True))
     parameters: np.ndarray | None = None
     drive: RolloutInputs | None = field(default=None, repr=False)
+    contacts: ContactHistory | None = field(default=None, repr=False)
 
     @property
     def finite(self) -> np.ndarray:
@@ -65,7 +69,7 @@ class Rollout:
         Args:
             index: which, one number for each dimension of the batch.
         """
-        from dalembert.simulation.interpolation import Hermite
+        from dalembert.simulation.interpolation import Hermite, Slopes
 
         batch = tuple(self.final_q.shape[:-1])
         if len(index) != len(batch):
@@ -91,8 +95,11 @@ class Rollout:
         if self.drive is not None and self.drive.hold is not None:
             info["hold"] = self.drive.hold * self.drive.step
         ended = "finished" if np.isfinite(q[-1]).all() and np.isfinite(v[-1]).all() else "failed"
-        made = Trajectory(system, self.t, q, v, tau, wrenches, parameters=values, status=ended, info=info)
-        made.interpolant = Hermite(made)
+        contacts = None if self.contacts is None else self.contacts.of(index)
+        made = Trajectory(
+            system, self.t, q, v, tau, wrenches, parameters=values, status=ended, info=info, contacts=contacts
+        )
+        made.interpolant = Hermite(made) if contacts is None else Slopes(made)
         return made
 
     def __repr__(self) -> str:
@@ -112,7 +119,11 @@ def rollout(
     gains: Any = None,
     hold: int | None = None,
     wrenches: Mapping[str, Any] | None = None,
-    method: str = "rk4",
+    method: str | None = None,
+    law: str | None = None,
+    sweeps: int | None = None,
+    limits: Sequence[str] | str | None = None,
+    lift: bool = False,
     every: int = 1,
     record: bool = True,
     summaries: Mapping[str, tuple[str, Callable[..., Any]]] | None = None,
@@ -151,7 +162,13 @@ def rollout(
         hold: steps for which a row of controls acts (zero-order hold), 1 by default. For a function: None asks it at
             every stage of the method, 1 once per step.
         wrenches: by frame name the constant wrench ``[force; moment]`` on it, frame axes, at its origin, (..., 6).
-        method: ``rk4``, ``semi-implicit-euler``, ``lie-rk4`` or ``variational``.
+        method: ``rk4`` (the default where nothing can touch), ``semi-implicit-euler`` (with contacts the only one),
+            ``lie-rk4`` or ``variational``.
+        law: of contact, ``"rigid"``: the default where the mechanism has contacts.
+        sweeps: of Gauss-Seidel in a step, 10 by default; ``contacts.residual`` says what is left.
+        limits: names of joints whose ranges end in stops, or ``"all"``; none by default. With ``friction`` included
+            and a law of contact, dry friction of joints is exact: it sticks.
+        lift: move bases upwards until nothing overlaps at the start, instead of an error.
         every: steps from record to record.
         record: keep records of the motions; the final states are always kept.
         summaries: by name ``(kind, function(t, q, v))``, the function over traced scalars: ``max``, ``min`` and
@@ -179,9 +196,20 @@ def rollout(
         moving = space.moving(mechanism)
         near = space.host(q0) if isinstance(moving, Mechanism) and (moving.constraints or moving.forces) else None
         system = stabilised(
-            moving, include, tuple(wrenches or ()), constraints, elements, parameters, near, drift, stabilisation
+            moving,
+            include,
+            tuple(wrenches or ()),
+            constraints,
+            elements,
+            parameters,
+            near,
+            drift,
+            stabilisation,
+            limits,
         )
         dynamics, model = system.dynamics, system.mechanism
+        contact = contact_law(dynamics, law, method, sweeps, record)
+        method = METHOD if contact is not None else method or "rk4"
         steps, every = _positive("steps", steps), _positive("every", every)
         step = as_positive("step", step, "s")
         if threads is not None:
@@ -212,9 +240,12 @@ def rollout(
         if not dynamics.is_tree:
             system = system.with_parameters(space.host(values))
             system.check_start(0.0, space.host(q), space.host(v), space.host(values))
-        made = recurrence(
-            system, method, places, policy, held["gains"].shape[-1] if "gains" in held else 0, hold == 1, wanted
-        )
+        if contact is not None:
+            given = space.host(q)
+            lifted = checked_start(dynamics, given, space.host(values), as_flag("lift", lift))
+            q = q if lifted is given else space.position(model, lifted)
+        gain_count = held["gains"].shape[-1] if "gains" in held else 0
+        made = recurrence(system, method, places, policy, gain_count, hold == 1, wanted, contact)
         try:
             batch = space.batch(system, made, [q, v], held, rows, steps, every, kept, record, list(wanted.values()))
         except MemoryError as error:
@@ -222,14 +253,19 @@ def rollout(
                 f"the records of {steps} steps do not fit into memory ({error}); give every= or record=False"
             ) from error
         batch.run(threads, progress)
-        recorded_q, recorded_v, final_q, final_v = batch.results()
+        records, final = batch.results()
+        t = np.arange(0, steps + 1, every) * float(step) if record else np.empty(0)
+        touched = None
+        if contact is not None:
+            (impulses, measures), last = records[2:4], (final[2], final[3])
+            touched = ContactHistory(dynamics, t, records[0], impulses, measures, float(step), last, values)
         motions = Rollout(
             system,
-            np.arange(0, steps + 1, every) * float(step) if record else np.empty(0),
-            recorded_q,
-            recorded_v,
-            final_q,
-            final_v,
+            t,
+            records[0],
+            records[1],
+            final[0],
+            final[1],
             summaries=dict(zip(wanted, batch.summary())),
             done=batch.done.reshape(batch.shape),
             parameters=values,
@@ -243,9 +279,12 @@ def rollout(
                 held.get("wrenches"),
                 len(dynamics.input_names),
             ),
+            contacts=touched,
         )
     if not isinstance(mechanism, Stabiliser):  # a sweep, whose results show it
         _warn_lost(motions)
+        if touched is not None and isinstance(motions.final_q, np.ndarray):
+            warn_unconverged(touched)
     return motions
 
 

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from dalembert.constraints.violation import contradiction
-from dalembert.errors import ArgumentError, SimulationWarning
+from dalembert.errors import ArgumentError, SimulationWarning, UnsupportedError
 from dalembert.kinematics.manifold import quaternion_places
+from dalembert.simulation.contacting import checked_start, contact_law, march
 from dalembert.simulation.equations import KernelEquations
 from dalembert.simulation.events import Event, Watch, as_events
 from dalembert.simulation.failure import SimulationError
 from dalembert.simulation.inputs import Fault, Inputs
-from dalembert.simulation.integrators import NO_MASS, NOT_FINITE, IntegrationStep, Integrator, integrator
+from dalembert.simulation.integrators import DEFAULT_STEP, NO_MASS, NOT_FINITE, IntegrationStep, Integrator, integrator
 from dalembert.simulation.progress import Progress
 from dalembert.simulation.recorder import AT_ONCE, Recorder
 from dalembert.simulation.singularity import RankWatch
@@ -62,7 +63,11 @@ def simulate(
     control: Any = None,
     wrenches: Mapping[str, Any] | None = None,
     events: Any = None,
-    method: str = "DOP853",
+    method: str | None = None,
+    law: str | None = None,
+    sweeps: int | None = None,
+    limits: Sequence[str] | str | None = None,
+    lift: bool = False,
     rtol: float | None = None,
     atol: float | None = None,
     max_step: float | None = None,
@@ -95,8 +100,15 @@ def simulate(
             or a function of (t, q, v).
         events: functions of (t, q, v) whose zeros are wanted, or :class:`~dalembert.simulation.Event` objects, which
             may also stop the motion or change the state.
-        method: adaptive: ``DOP853``, ``RK45``, ``RK23``, ``Radau``, ``BDF``, ``LSODA`` (of SciPy); of fixed step:
-            ``rk4``, ``semi-implicit-euler``, ``lie-rk4``, ``variational``.
+        method: adaptive: ``DOP853`` (the default where nothing can touch), ``RK45``, ``RK23``, ``Radau``, ``BDF``,
+            ``LSODA`` (of SciPy); of fixed step: ``rk4``, ``semi-implicit-euler`` (with contacts the only one),
+            ``lie-rk4``, ``variational``.
+        law: of contact, ``"rigid"``: the default where the mechanism has contacts. ``Trajectory.contacts`` has forces,
+            gaps, slip, modes and residuals.
+        sweeps: of Gauss-Seidel in a step, 10 by default; ``contacts.residual`` says what is left.
+        limits: names of joints whose ranges end in stops, or ``"all"``; none by default. With ``friction`` included
+            and a law of contact, dry friction of joints is exact: it sticks.
+        lift: move bases upwards until nothing overlaps at the start, instead of an error.
         rtol: relative tolerance per step of adaptive methods, 1e-9 by default, 1e-5 for dynamics in float32.
         atol: absolute tolerance per step of adaptive methods, in the units of the state, by default as that of rtol.
         max_step: longest step of adaptive methods, s; unbounded by default.
@@ -125,7 +137,7 @@ def simulate(
             "force elements of the model act by elements=..."
         )
     system = stabilised(
-        mechanism, include, tuple(wrenches or ()), constraints, elements, parameters, q0, drift, stabilisation
+        mechanism, include, tuple(wrenches or ()), constraints, elements, parameters, q0, drift, stabilisation, limits
     )
     dynamics, model = system.dynamics, system.mechanism
     x = np.concatenate([as_position(model, q0), as_velocity(model, v0)])
@@ -133,10 +145,28 @@ def simulate(
     system = system.with_parameters(values)
     system.check_start(float(times[0]), x[: model.nq], x[model.nq :], values)
     x = system.projected(float(times[0]), x)
+    contact = contact_law(dynamics, law, method, sweeps)
+    method = method or "DOP853"
     hold = None if hold is None else as_positive("hold", hold, "s")
     if hold is not None and control is None:
         raise ArgumentError(f"hold = {hold:g} s is the period of a controller; there is no control")
     inputs = Inputs(dynamics, control, wrenches)
+    if contact is not None:
+        if events is not None:
+            raise UnsupportedError(
+                "events are not looked for between the steps of a motion with contacts; contacts.mode and the samples "
+                "of the trajectory show what happened"
+            )
+        unused = [name for name, value in (("rtol", rtol), ("atol", atol), ("max_step", max_step)) if value is not None]
+        if unused:
+            warnings.warn(
+                f"{' and '.join(unused)}: steps with contacts are of fixed length; give step=",
+                SimulationWarning,
+                stacklevel=2,
+            )
+        x[: model.nq] = checked_start(dynamics, x[: model.nq], values, as_flag("lift", lift))
+        longest = as_positive("step", DEFAULT_STEP if step is None else step, "s")
+        return march(system, contact, inputs, values, times, chosen, longest, x, hold, progress)
     equations = KernelEquations(system, inputs.control, inputs.wrenches if dynamics.wrenches else None, values)
     jacobian = _jacobian(system, inputs, values) if inputs.constant else None
     engine = integrator(equations, method, rtol, atol, max_step, step, jacobian, dynamics.dtype == np.float32)

@@ -339,6 +339,7 @@ def stabilised(
     reference: Any = None,
     drift: str | None = None,
     stabilisation: float = 0.0,
+    limits: Sequence[str] | str | None = None,
 ) -> Stabiliser:
     """The dynamics of a mechanism, or dynamics made before, if they fit what is asked for, with the drift they allow.
 
@@ -352,6 +353,7 @@ def stabilised(
         reference: positions, as a user gives them, near which constraints are examined.
         drift: one of :data:`DRIFTS`, or None: projection, or with a frequency Baumgarte.
         stabilisation: the frequency, rad/s, that the others than projection need.
+        limits: joints whose ranges end in stops, or ``"all"``; none by default.
     """
     if isinstance(moving, Stabiliser):
         return moving
@@ -360,6 +362,12 @@ def stabilised(
     baumgarte, relaxation = frequencies(drift, stabilisation)
     if isinstance(moving, Dynamics):
         _check_fit(moving, include, wrenches, constraints, elements)
+        if limits is not None and limits != "all" and tuple(as_names("limits", limits)) != moving.limits:
+            raise ArgumentError(
+                f"limits = {limits!r}, but the given Dynamics was made with limits = {moving.limits}; say it there "
+                "only",
+                argument="limits",
+            )
         if (drift is not None or baumgarte) and moving.rows and baumgarte != moving.stabilisation:
             raise ArgumentError(
                 f"the given Dynamics was made with stabilisation = {moving.stabilisation}; make it with the "
@@ -375,7 +383,7 @@ def stabilised(
             near = starts[0] if len(starts) else None
         dynamics = Dynamics(
             moving, constraints=constraints, elements=elements, include=include, wrenches=wrenches, reference=near,
-            stabilisation=baumgarte, parameters=addresses,
+            stabilisation=baumgarte, parameters=addresses, limits=() if limits is None else limits,
         )  # fmt: skip
     else:
         raise ArgumentError(

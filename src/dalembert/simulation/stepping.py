@@ -14,9 +14,11 @@ from dalembert.algebra.arrays import Array
 from dalembert.errors import ArgumentError, DalembertError
 from dalembert.model.checks import shown
 from dalembert.native.recurrence import Recurrence
+from dalembert.simulation.contact_history import MEASURES
 from dalembert.simulation.equations import Control, TracedEquations, input_ports
 from dalembert.simulation.stabiliser import Stabiliser
 from dalembert.simulation.steppers import STEPPERS
+from dalembert.simulation.steppers.rigid_contact import RigidContact
 from dalembert.tracing.program import Port, Program
 
 
@@ -80,10 +82,12 @@ def recurrence(
     gains: int,
     sampled: bool,
     summaries: Mapping[str, tuple[str, Callable[..., Any]]],
+    contact: RigidContact | None = None,
 ) -> Recurrence:
     """The loop for one way of driving a mechanism; remembered as long as the system lives.
 
-    Its state is q, v and, where time matters, the number of steps done and the summaries; constant are the step and
+    Its state is q, v, with contacts their impulses and measures, and, where time matters, the number of steps done and
+    the summaries; constant are the step and
     whatever of gains, wrenches and parameters there is; driven is the control, unless there is a policy or none.
 
     Args:
@@ -94,6 +98,7 @@ def recurrence(
         gains: how many gains the policy takes.
         sampled: ask the policy once per step instead of at every stage of the method.
         summaries: by name the kind and the function of (t, q, v), over traced scalars.
+        contact: how contacts are solved; None where there are none.
     """
     if not isinstance(method, str) or method not in STEPPERS:
         raise ArgumentError(f"there is no method {shown(method)} of fixed step; choose one of {', '.join(STEPPERS)}")
@@ -103,11 +108,23 @@ def recurrence(
         kind = asked[0]
         if kind not in SUMMARIES:
             raise ArgumentError(f"summary {name!r}: there is no kind {kind!r}; choose one of {', '.join(SUMMARIES)}")
-    choice = (method, None if actuated is None else tuple(actuated), policy, gains, sampled, tuple(summaries.items()))
+    choice = (
+        method,
+        None if actuated is None else tuple(actuated),
+        policy,
+        gains,
+        sampled,
+        tuple(summaries.items()),
+        contact,
+    )
     if choice in system.made:
         return system.made[choice]
     m = system.mechanism
     state = [Port("q", (m.nq,)), Port("v", (m.nv,))]
+    if contact is not None:
+        points, rows = len(system.dynamics.contacts.points), system.dynamics.contacts.count
+        kept = len(MEASURES) + (3 * points if contact.records else 0)
+        state += [Port("impulses", (rows,)), Port("measures", (kept,))]
     if policy is not None or summaries or system.dynamics.takes_time:
         state += [Port("count", ()), Port("summary", (len(summaries),))]
     held = [Port("h", ())] + ([Port("gains", (gains,))] if gains else [])
@@ -119,6 +136,8 @@ def recurrence(
 
     # Functions have no name for what they compute; the program itself is the key then.
     key = system.digest("step", method, actuated) if policy is None and not summaries else None
+    if key is not None and contact is not None:
+        key = system.digest("step", method, actuated, contact.key, system.dynamics.contacts.key)
     dtype = system.dynamics.dtype or np.float64
     system.made[choice] = Recurrence(f"{method} of {m.name}", state, held, driven, program, key, dtype)
     return system.made[choice]
@@ -135,7 +154,7 @@ def _program(
     from dalembert.tracing.passes import rebuild
     from dalembert.tracing.trace import trace
 
-    method, actuated, policy, gains, sampled, _ = choice
+    method, actuated, policy, gains, sampled, _, contact = choice
     ports = [*state, *held, *driven]
     inputs = len(system.dynamics.input_names)
 
@@ -157,8 +176,15 @@ def _program(
             control = lambda t, q, v: held_tau  # noqa: E731
         equations = TracedEquations(system, control, given.get("wrenches"), given.get("parameters"))
         stepper = STEPPERS[method]
-        new_q, new_v = equations.projected(t + h, *stepper.step(equations, t, q, v, h), stepper.order)
-        after: dict[str, Any] = {"q": new_q, "v": new_v}
+        after: dict[str, Any] = {}
+        if contact is None:
+            new = stepper.step(equations, t, q, v, h)
+        else:
+            *new, after["impulses"], after["measures"] = contact.step(
+                equations, t, q, v, h, given["impulses"], given["measures"], given.get("parameters")
+            )
+        new_q, new_v = equations.projected(t + h, *new, stepper.order)
+        after = {"q": new_q, "v": new_v, **after}
         if "count" in given:
             after["count"] = given["count"] + 1
             ends = (t, q, v), (after["count"] * h, new_q, new_v)

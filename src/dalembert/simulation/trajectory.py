@@ -19,6 +19,7 @@ from dalembert.model.checks import expect_path, real_array, shown
 from dalembert.model.names import velocity_names
 from dalembert.native.kernel import Kernel
 from dalembert.simulation.balance import dissipated, numeric, reactions, work
+from dalembert.simulation.contact_history import ContactHistory
 from dalembert.simulation.equations import part_kernel
 from dalembert.simulation.events import Occurrence
 from dalembert.simulation.interpolation import control_at
@@ -67,6 +68,7 @@ class Trajectory:
             went through a position where they have no gradient.
         interpolant: gives states at any times between the first and the last sample.
         discontinuities: states just after events that changed them.
+        contacts: what the contacts did, if there are any.
     """
 
     system: Stabiliser
@@ -81,6 +83,7 @@ class Trajectory:
     info: Mapping[str, Any] = field(default_factory=dict)
     interpolant: Callable[[np.ndarray], np.ndarray] | None = field(default=None, repr=False)
     discontinuities: tuple[Sample, ...] = ()
+    contacts: ContactHistory | None = field(default=None, repr=False)
 
     @property
     def dynamics(self) -> Dynamics:
@@ -122,6 +125,7 @@ class Trajectory:
                 self.system, **arrays, parameters=self.parameters, status=self.status, info=self.info,
                 events=tuple(event for event in self.events if first <= event.t <= last), interpolant=self.interpolant,
                 discontinuities=tuple(state for state in self.discontinuities if first <= state.t <= last),
+                contacts=None if self.contacts is None else self.contacts.records(which),
             )  # fmt: skip
         return Sample(self.t[which], self.q[which], self.v[which])
 
@@ -181,7 +185,10 @@ class Trajectory:
 
     @cached_property
     def a(self) -> np.ndarray:
-        """Accelerations at the samples, (T, nv)."""
+        """Accelerations at the samples, (T, nv); with contacts the mean ones since the sample before."""
+        if self.contacts is not None:
+            rise = np.diff(self.v, axis=0) / np.diff(self.t)[:, None]
+            return np.concatenate([rise[:1], rise]) if len(rise) else np.zeros_like(self.v)
         return self._kernel_of_state(part_kernel(self.system, "acceleration"))
 
     @cached_property
@@ -254,6 +261,11 @@ class Trajectory:
         and rows that follow in changing ways share by least squares, each in units of its own.
         :meth:`~dalembert.dynamics.Dynamics.reactions` shares otherwise and reports what is unique.
         """
+        if self.contacts is not None:
+            raise UnsupportedError(
+                "reactions of joints are those of open contacts, and this motion has contacts; their forces are in "
+                "contacts.forces and contacts.world_forces"
+            )
         return reactions(self)
 
     # ---------------------------------------------------------------------------------------------------------- output

@@ -107,6 +107,10 @@ class Program:
     labels: dict[int, str]
     loops: tuple[Repetition, ...] = ()
 
+    def __identity__(self) -> dict[str, Any]:
+        """What it is by value, for whoever recognises it in another process."""
+        return {"digest": self.digest}
+
     @cached_property
     def digest(self) -> str:
         """SHA-256 of everything that determines the computed values; labels do not count."""
@@ -122,6 +126,11 @@ class Program:
     def operations(self) -> Iterator[tuple[int, Node]]:
         """Index and node of everything that is computed: neither constants nor inputs."""
         return ((k, n) for k, n in enumerate(self.nodes) if n.op not in ("const", "input"))
+
+    @property
+    def vocabulary(self) -> frozenset[str]:
+        """The operations that occur, those of steps included."""
+        return frozenset(node.op for node in self.nodes).union(*(loop.step.vocabulary for loop in self.loops))
 
     @property
     def executed(self) -> int:

@@ -1,0 +1,265 @@
+"""What simulate and rollout do about contacts: which law, from which start; and one motion in steps."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from dalembert.dynamics import Dynamics
+from dalembert.dynamics.contacting import SWEEPS, sweeps_of
+from dalembert.errors import ArgumentError, SimulationWarning, UnsupportedError
+from dalembert.model import WORLD
+from dalembert.model.checks import shown
+from dalembert.model.singularity import WHY, singular_motions
+from dalembert.simulation.contact_history import MEASURES, UNCONVERGED, ContactHistory
+from dalembert.simulation.failure import SimulationError
+from dalembert.simulation.inputs import Fault, Inputs
+from dalembert.simulation.integrators import NOT_FINITE
+from dalembert.simulation.interpolation import Slopes
+from dalembert.simulation.progress import Progress
+from dalembert.simulation.stabiliser import Stabiliser
+from dalembert.simulation.steppers.rigid_contact import RigidContact
+from dalembert.simulation.trajectory import Trajectory
+
+METHOD = "semi-implicit-euler"
+"""The method of fixed step in which rigid contacts are solved."""
+
+LAWS = {"rigid": "Signorini, the exact Coulomb cone and Newton's restitution at the level of velocities"}
+"""Laws of contact that steps of fixed length solve, by name."""
+
+DEEP = 1e-6
+"""A depth at the start, m, beyond which somebody must decide."""
+
+LIFTS = 20
+"""How often a lift is corrected: normals of curved grounds change with the position."""
+
+
+def acts(dynamics: Dynamics) -> bool:
+    """Whether something can touch: a contact, or a joint the end of its range."""
+    return bool(dynamics.contacts.points or dynamics.contacts.limit_rows)
+
+
+def contact_law(
+    dynamics: Dynamics, law: str | None, method: str | None, sweeps: int | None, records: bool = True
+) -> RigidContact | None:
+    """How contacts are solved; None where there are none.
+
+    Args:
+        dynamics: of the mechanism.
+        law: one of :data:`LAWS`, or None: rigid, if something can touch.
+        method: as the user gave it; others than :data:`METHOD` know nothing of contacts.
+        sweeps: of Gauss-Seidel, or None.
+        records: keep slip and mode.
+    """
+    name = dynamics.mechanism.name
+    if acts(dynamics) and not dynamics.has("contact_step"):
+        raise UnsupportedError(
+            f"equations of motion know nothing of contacts, and {name!r} has some",
+            remedy="move the mechanism itself, or equations of mechanism.replace(contacts=())",
+        )
+    if law is None and not acts(dynamics):
+        if sweeps is not None:
+            raise ArgumentError(
+                f"sweeps = {sweeps!r} are those of contacts, and {name!r} has none that act", argument="sweeps"
+            )
+        return None
+    if law is not None and (not isinstance(law, str) or law not in LAWS):
+        raise ArgumentError(f"there is no law of contact {shown(law)}; choose one of {', '.join(LAWS)}", argument="law")
+    if method is not None and method != METHOD:
+        raise ArgumentError(
+            f"{name!r} has contacts or stops of joints, and the method {method!r} knows nothing of them",
+            argument="method",
+            value=method,
+            remedy=f"leave {{argument}} out, or give method={METHOD!r}; to ignore what could touch, "
+            "make Dynamics(mechanism, contacts=())",
+        )
+    if not dynamics.contacts.count:
+        warnings.warn(
+            f"law = {law!r}: nothing in {name!r} can touch, no joint has a stop or dry friction that is included",
+            SimulationWarning,
+            stacklevel=4,
+        )
+    idle = singular_motions(dynamics.mechanism)
+    if idle:
+        raise UnsupportedError(
+            f"{name!r}: an impulse of contact needs mass to act on, but {idle[0].removesuffix(f': {WHY}')}",
+            remedy="give that body a mass and an inertia; a foot of 10 g changes little",
+        )
+    return RigidContact(SWEEPS if sweeps is None else sweeps_of(sweeps), records)
+
+
+def checked_start(dynamics: Dynamics, q: np.ndarray, values: Any, lift: bool) -> np.ndarray:
+    """The positions at the start, lifted out of the ground if that is wanted; an error says how deep they are.
+
+    Args:
+        dynamics: of the mechanism.
+        q: positions, (..., nq).
+        values: of its parameters, (..., k), or None.
+        lift: move bases upwards.
+    """
+    if not dynamics.contacts.points or not q.size:
+        return q
+    kernel = dynamics.on("cpu").kernel("contact_points")
+    last = () if values is None else (values,)
+    gaps = kernel(q, *last)[0]
+    if not (gaps < -DEEP).any():
+        return q
+    if lift:
+        return _lifted(dynamics, q, last, kernel)
+    deepest = np.unravel_index(int(np.argmin(gaps)), gaps.shape)
+    depth, point = -gaps[deepest], dynamics.contacts.points[int(deepest[-1])].name
+    where = f" of motion {tuple(map(int, deepest[:-1]))}" if len(deepest) > 1 else ""
+    raise ArgumentError(
+        f"q0{where}: the contact {point!r} begins {_length(depth)} deep inside what it touches",
+        argument="lift",
+        value=True,
+        remedy="give another q0, or {setting}, which moves the base upwards until nothing overlaps",
+    )
+
+
+def _lifted(dynamics: Dynamics, q: np.ndarray, last: tuple[Any, ...], kernel: Any) -> np.ndarray:
+    model = dynamics.mechanism
+    q = q.copy()
+    places = {}
+    for point in dynamics.contacts.points:
+        item = model.contact(point.contact)
+        body = model.frame(item.a).body
+        while (joint := next(j for j in model.joints if j.child == body)).parent != WORLD:
+            body = joint.parent
+        if joint.kind != "free" or item.b != WORLD:
+            raise UnsupportedError(
+                f"lift: {point.name!r} belongs to no free base above a ground; give positions q0 at which nothing "
+                "overlaps"
+            )
+        places[point.name] = model.q_slice(joint.name).start + 2
+    for _ in range(LIFTS):
+        gaps, _, axes = kernel(q, *last)
+        if (gaps >= 0).all():
+            break
+        for name in set(places.values()):
+            own = [k for k, point in enumerate(dynamics.contacts.points) if places[point.name] == name]
+            rise = np.maximum(-gaps[..., own], 0) / np.maximum(axes[..., own, 0, 2], 0.1)
+            q[..., name] += rise.max(axis=-1) * (1 + 1e-12)
+    return q
+
+
+def _length(x: float) -> str:
+    return f"{x * 1e3:.3g} mm" if x < 1 else f"{x:.3g} m"
+
+
+def warn_unconverged(history: ContactHistory) -> None:
+    """Warn of motions whose contact forces violate the law noticeably."""
+    worst = np.asarray(history.worst)
+    bad = worst > UNCONVERGED
+    if bad.any():
+        count = f"{int(bad.sum())} of {bad.size} motions have" if worst.ndim else "the motion has"
+        warnings.warn(
+            f"{count} steps whose contact forces violate the law by up to {np.nanmax(worst):.2g} m/s after the last "
+            "sweep; give more sweeps=, a shorter step, or look at contacts.residual and contacts.converged",
+            SimulationWarning,
+            stacklevel=4,
+        )
+
+
+def march(
+    system: Stabiliser,
+    law: RigidContact,
+    inputs: Inputs,
+    values: np.ndarray | None,
+    times: np.ndarray,
+    chosen: bool,
+    step: float,
+    x: np.ndarray,
+    hold: float | None,
+    progress: bool | None,
+) -> Trajectory:
+    """One motion in steps of the rigid law.
+
+    Args:
+        system: what moves.
+        law: how contacts are solved.
+        inputs: control and wrenches.
+        values: of the parameters, or None.
+        times: the first and last time, or all that the user wants.
+        chosen: whether the user chose them; else every step is kept.
+        step: the longest step, s.
+        x: state at the start.
+        hold: period of a digital controller, s, or None.
+        progress: show it.
+    """
+    dynamics, model = system.dynamics, system.mechanism
+    kernel = dynamics.kernel("contact_step", sweeps=law.sweeps)
+    nq = model.nq
+    q, v = x[:nq], x[nq:]
+    points, rows = len(dynamics.contacts.points), dynamics.contacts.count
+    impulses, measures = np.zeros(rows), np.zeros(len(MEASURES) + 3 * points)
+    last = () if values is None else (values,)
+    began, status, failed = time.perf_counter(), "finished", None
+    kept: list[tuple[Any, ...]] = []
+    t0, used, periods, made = float(times[0]), 0.0, 0, 0
+    bounds = times if chosen else times[[0, -1]]
+
+    def keep(t: float, h: float) -> None:
+        kept.append((t, q, v, inputs.control(t, q, v), inputs.wrenches(t, q, v), impulses, measures, h))
+
+    try:
+        with Progress(f"simulating {model.name}", progress) as line:
+            for begin, end in pairwise(bounds):
+                count = max(1, int(np.ceil((end - begin) / step - 1e-9)))
+                h = float(end - begin) / count
+                for k in range(count):
+                    t = float(begin) + k * h
+                    if hold is not None and t >= t0 + periods * hold - 1e-9 * max(hold, abs(t)):
+                        inputs.hold(t, q, v)
+                        periods = int(np.floor((t - t0) / hold + 1e-6)) + 1
+                    if not kept:
+                        keep(t, h)
+                    tau = inputs.control(t, q, v)
+                    loads = (inputs.wrenches(t, q, v),) if dynamics.wrenches else ()
+                    start = impulses * (h / used) if used and used != h else impulses
+                    found = kernel(q, v, tau, start, *loads, np.float64(h), np.float64(t), *last)
+                    after = np.concatenate(found[:2])
+                    if not np.isfinite(after).all():
+                        guess = ": the step is too long, or the mass matrix is singular on the way"
+                        raise Fault(NOT_FINITE, t, q, v, guess=guess)
+                    if system.projects:
+                        after = system.projected(t + h, after)
+                    q, v, impulses = after[:nq], after[nq:], found[2]
+                    residual, forceful, slip, mode, losses = found[3], found[4], found[6], found[7], found[8]
+                    sums = measures[3:6] + losses * (1, 1, -1)
+                    worst = max(measures[1], float(residual))
+                    measures = np.concatenate([[residual, worst, forceful], sums, slip.ravel(), mode])
+                    used, made = h, made + 1
+                    now = float(end) if k == count - 1 else t + h
+                    if not chosen or k == count - 1:
+                        keep(now, h)
+                    if made % 256 == 0:
+                        line.update((now - t0) / (float(times[-1]) - t0), f"t = {now:.3g} s")
+    except Fault as fault:
+        failed, status = fault, "failed"
+    except KeyboardInterrupt:
+        status = "interrupted"
+    columns = [np.array([row[k] for row in kept]) for k in range(8)]
+    ts, qs, vs, taus, wrenches, pushes, report, steps = columns
+    info = {"method": METHOD, "law": "rigid", "sweeps": law.sweeps, "evaluations": made,
+            "seconds": time.perf_counter() - began, "singular": ()}  # fmt: skip
+    if hold is not None:
+        info |= {"hold": hold, "held_from": t0}
+    contacts = ContactHistory(dynamics, ts, qs, pushes, report, steps, (pushes[-1], report[-1]), values)
+    trajectory = Trajectory(
+        system, ts, qs, vs, taus.reshape(len(ts), model.nv), wrenches.reshape(len(ts), len(dynamics.wrenches), 6),
+        parameters=values, status=status, info=info, contacts=contacts,
+    )  # fmt: skip
+    trajectory.interpolant = Slopes(trajectory)
+    if failed is not None:
+        raise SimulationError(failed.message + failed.guess, failed.time, failed.q, failed.v, trajectory) from failed
+    warn_unconverged(contacts)
+    if status == "interrupted":
+        warnings.warn(
+            f"simulation interrupted at t = {ts[-1]:.6g} s; what was computed is kept", SimulationWarning, stacklevel=3
+        )
+    return trajectory

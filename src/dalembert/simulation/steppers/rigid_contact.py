@@ -1,0 +1,71 @@
+"""Semi-implicit Euler with rigid contacts: the free velocity after the step, impulses on it, and then the position.
+
+First order. Where nothing touches, this is semi-implicit Euler to the last digit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.algebra import arrays, scalar
+from dalembert.algebra.arrays import Array
+from dalembert.algebra.scalar import Scalar
+from dalembert.dynamics.contacting import stepped
+
+if TYPE_CHECKING:
+    from dalembert.simulation.equations import TracedEquations
+
+
+@dataclass(frozen=True)
+class RigidContact:
+    """How contacts are solved in a step.
+
+    Args:
+        sweeps: of Gauss-Seidel.
+        records: keep slip and mode of every point, too.
+    """
+
+    sweeps: int
+    records: bool = True
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What programs depend on."""
+        return "rigid", self.sweeps, self.records
+
+    def step(
+        self, system: TracedEquations, t: Scalar, q: Array, v: Array, h: Scalar, impulses: Array, measures: Array,
+        parameters: Any,
+    ) -> tuple[Array, Array, Array, Array]:  # fmt: skip
+        """One step: positions, velocities, impulses, measures.
+
+        Args:
+            system: the equations of motion, under everything but contacts and the dry friction of joints.
+            t: time.
+            q: positions.
+            v: velocities.
+            h: length of the step, s.
+            impulses: of the last step.
+            measures: as :data:`dalembert.simulation.contact_history.MEASURES`, after the last step.
+            parameters: values of the parameters, if there are any.
+        """
+        dynamics = system.system.dynamics
+        setting = dynamics.setting(parameters)
+        place = system.normalised(q)
+        smooth = tuple(name for name in dynamics.include if name != "friction")  # which is a row here
+        a = system.including(smooth).acceleration(t, q, v)
+        M = system.mass_matrix(place)
+        G = system.rows(t, place, v) if dynamics.constraints.count else np.zeros((0, len(v)))
+        found = stepped(setting, place, v, a, M, G, impulses, h, t, self.sweeps)
+        sums = [
+            old + new
+            for old, new in zip(measures[3:6], (found.friction_loss, found.impact_loss, found.push_work))
+        ]  # fmt: skip
+        worst = scalar.maximum(measures[1], found.residual)
+        points = [*found.slip.ravel(), *found.mode] if self.records else []
+        new = [found.residual, worst, found.impulse_residual, *sums, *points]
+        moved = system.displaced(q, h * system.tangent(t, q, found.v))
+        return system.normalised(moved), found.v, found.impulses, arrays.asarray(new)
