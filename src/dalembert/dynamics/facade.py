@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import warnings
 from collections.abc import Callable, Mapping, Sequence, Set
 from functools import cached_property
 from pathlib import Path
@@ -44,11 +45,13 @@ from dalembert.dynamics.catalogue import ALL_QUANTITIES, CONSTRAINT_QUANTITIES, 
 from dalembert.dynamics.drives import Drives, drive_forces
 from dalembert.dynamics.frame_quantity import FrameQuantity
 from dalembert.dynamics.linearization import LinearModel, linear_model
+from dalembert.dynamics.naming import ByName
 from dalembert.dynamics.parameters import Parameters
 from dalembert.dynamics.quantity import Quantity, Setting, Solver, nonzeros
 from dalembert.dynamics.reactions import Reaction, find_reactions
+from dalembert.dynamics.results import RESULTS
 from dalembert.dynamics.stages import STAGES
-from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
+from dalembert.errors import ArgumentError, ModelWarning, SingularityError, UnsupportedError
 from dalembert.model import Mechanism
 from dalembert.model.checks import (
     expect,
@@ -66,13 +69,17 @@ from dalembert.model.singularity import WHY, singular_motions
 from dalembert.model.tree import Tree, branches, coordinate_branches, element_branches
 from dalembert.native.arguments import precision
 from dalembert.native.kernel import Kernel
+from dalembert.text.suggest import hint
 from dalembert.tracing.cost import Cost
 from dalembert.tracing.program import Port, Program
 
 if TYPE_CHECKING:  # imported when a device is asked for
     from dalembert.cuda.stages import Stage
     from dalembert.cuda.warps import Parts
+    from dalembert.dynamics.attributes import QuantityAttributes
     from dalembert.dynamics.fmu import Output
+else:
+    QuantityAttributes = object  # quantities are made when they are asked for; type checkers know them beforehand
 
 LAWS = ("rigid", "compliant")
 """Of contact."""
@@ -91,16 +98,18 @@ _DERIVED = {"mechanism", "constraints", "elements", "contacts", "method", "param
 
 Form = Callable[[Tree], Tree] | None
 
+OPEN_CONTACTS = ("forward_dynamics", "forward_dynamics_derivatives", "linearize", "multipliers")
+"""Quantities that would depend on contacts if these had no impacts; whoever asks for one is warned, once."""
+
 FOREIGN_HINTS = {
     "torch": "TorchDynamics takes it, and passes derivatives on",
     "jax": "JaxDynamics takes it, and passes derivatives on",
     "cuda": "for which kernels are made by Dynamics(..., device='cuda')",
-    "mapping": "q_slice(joint) and v_slice(joint) of the mechanism say where a joint has its numbers",
 }
 """What errors of kernels add for arguments that are no arrays of NumPy."""
 
 
-class Dynamics:
+class Dynamics(QuantityAttributes):
     """The dynamics of one mechanism, with everything that is in it, as compiled kernels.
 
     Every attribute named in :data:`~dalembert.dynamics.ALL_QUANTITIES` is a kernel: ``inverse_dynamics``,
@@ -361,6 +370,8 @@ class Dynamics:
             else:
                 made = Kernel(name, inputs, outputs, thunk, self._key(name, spec, chosen), dtype, doc)
             made.arguments.hints.update(self._hints)
+            made.arguments.by_name = self.by_name
+            made.result = RESULTS.get(name)
             if defaults := self._defaults:
                 made.set_defaults(defaults)
             self._kernels[key] = made
@@ -380,13 +391,26 @@ class Dynamics:
             )
         return spec
 
-    def __getattr__(self, name: str) -> Any:
-        spec = ALL_QUANTITIES.get(name) or CONSTRAINT_QUANTITIES.get(name) or CONTACT_QUANTITIES.get(name)
-        if spec is None or "_kernels" not in self.__dict__:
-            raise AttributeError(f"Dynamics has no attribute {name!r}; quantities are {', '.join(ALL_QUANTITIES)}")
-        found = self.kernel(name) if not spec.options else FrameQuantity(self, name)
-        self.__dict__[name] = found  # so that the next look-up costs nothing
-        return found
+    if not TYPE_CHECKING:  # which would let every misspelt name pass
+
+        def __getattr__(self, name: str) -> Any:
+            spec = ALL_QUANTITIES.get(name) or CONSTRAINT_QUANTITIES.get(name) or CONTACT_QUANTITIES.get(name)
+            if spec is None or "_kernels" not in self.__dict__:
+                known = (*ALL_QUANTITIES, *CONSTRAINT_QUANTITIES, *CONTACT_QUANTITIES)
+                raise AttributeError(f"Dynamics has no attribute {name!r}{hint(name, known, 'quantities are')}")
+            if name in OPEN_CONTACTS and (self.contacts.points or self.limits):
+                warnings.warn(
+                    ModelWarning(
+                        f"{name} of {self.mechanism.name!r} is that of open contacts: forces of rigid contacts are "
+                        "known of a step only",
+                        remedy="contact_step, simulate and rollout have them; Dynamics(mechanism, contacts=()) has "
+                        "none, and no warning",
+                    ),
+                    stacklevel=2,
+                )
+            found = self.kernel(name) if not spec.options else FrameQuantity(self, name)
+            self.__dict__[name] = found  # so that the next look-up costs nothing
+            return found
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in SETTINGS and "_kernels" in self.__dict__:
@@ -726,7 +750,16 @@ class Dynamics:
             "{name: value}), dalembert.substitute(mechanism, {name: value}), or, for the default values of a TOML "
             "description, load(..., parameters='default')"
         )
-        return {"wrenches": wrenches, "parameters": numbers + mend, **FOREIGN_HINTS}
+        settings = {
+            name: f"that is a setting of all kernels: Dynamics(mechanism, {name}=...)"
+            for name in SETTINGS - {"mechanism", "wrenches", "parameters", "dtype"}
+        }
+        return {"wrenches": wrenches, "parameters": numbers + mend, **FOREIGN_HINTS, **settings}
+
+    @cached_property
+    def by_name(self) -> ByName:
+        """Makes vectors of values by name: of joints, parameters, frames."""
+        return ByName(self.mechanism, self.parameter_names, self.parameter_values, self.wrenches)
 
     @property
     def _defaults(self) -> dict[str, Any]:
