@@ -103,8 +103,8 @@ def simulate(
         method: adaptive: ``DOP853`` (the default where nothing can touch), ``RK45``, ``RK23``, ``Radau``, ``BDF``,
             ``LSODA`` (of SciPy); of fixed step: ``rk4``, ``semi-implicit-euler`` (with contacts the only one),
             ``lie-rk4``, ``variational``.
-        law: of contact, ``"rigid"``: the default where the mechanism has contacts. ``Trajectory.contacts`` has forces,
-            gaps, slip, modes and residuals.
+        law: of contact. ``"rigid"`` is the default where a mechanism has contacts; ``Trajectory.contacts`` has forces,
+            gaps, slip, modes and residuals. ``"compliant"`` makes force elements of contacts, for every method.
         sweeps: of Gauss-Seidel in a step, 10 by default; ``contacts.residual`` says what is left.
         limits: names of joints whose ranges end in stops, or ``"all"``; none by default. With ``friction`` included
             and a law of contact, dry friction of joints is exact: it sticks.
@@ -137,7 +137,17 @@ def simulate(
             "force elements of the model act by elements=..."
         )
     system = stabilised(
-        mechanism, include, tuple(wrenches or ()), constraints, elements, parameters, q0, drift, stabilisation, limits
+        mechanism,
+        include,
+        tuple(wrenches or ()),
+        constraints,
+        elements,
+        parameters,
+        q0,
+        drift,
+        stabilisation,
+        limits,
+        law,
     )
     dynamics, model = system.dynamics, system.mechanism
     x = np.concatenate([as_position(model, q0), as_velocity(model, v0)])
