@@ -34,8 +34,8 @@ LAWS = {
 }
 """Laws of contact, by name."""
 
-DEEP = 1e-6
-"""A depth at the start, m, beyond which somebody must decide."""
+DEEP = 1e-3
+"""A depth at the start, m, beyond which somebody must decide; less is what steps leave, and take away again."""
 
 LIFTS = 20
 """How often a lift is corrected: normals of curved grounds change with the position."""
