@@ -142,6 +142,8 @@ def rollout(
     Everything with leading dimensions is broadcast together: initial states, controls, gains, wrenches, parameters.
     Singular positions of closed loops that motions pass are not looked for; ``Rollout.trajectory`` does, in one motion.
 
+    On the processor arrays of any library are taken, and results are NumPy's.
+
     On a CUDA device every thread carries one motion through all its steps. Arrays may be those of CuPy, PyTorch, JAX or
     NumPy and results come in the same kind, times excepted; arrays that are all float32 are computed in float32.
     Records lie in memory with the motions side by side: their shape is the usual one, but they are not contiguous.
