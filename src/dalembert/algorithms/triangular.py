@@ -18,6 +18,9 @@ COLUMN_ENTRIES = 60_000
 """Columns times entries of the factors up to which each column of derivatives is solved by code of its own, as those of
 arms and humanoids are. Beyond, that code would be megabytes long and take a minute to compile."""
 
+BRANCH_COLUMNS = 10
+"""Columns from which a branch has code of its own there. Smaller branches would save few operations for their code."""
+
 
 @dataclass(frozen=True, eq=False)
 class TreeFactors:
@@ -87,25 +90,82 @@ class TreeFactors:
         """M^-1 P, M^-1 V and M^-1, n x n each.
 
         Column by column, each by code of its own that leaves out zeros; of large robots, where that would be too much
-        code, all columns by the same.
+        code, all columns of a branch by the same.
         """
         n = len(self.reciprocals)
         if n * sum(map(len, self.L)) <= COLUMN_ENTRIES:
             by_P, by_V = self.solve_columns(P, V)
             return by_P, by_V, self.inverse()
-        places = [(k, i) for k, row in enumerate(self.L) for i in row]
+        unit = arrays.exact(arrays.identity(n))
+        found = [[[0] * n for _ in range(n)] for _ in range(3)]
+        for columns, support in self._branches():
+            given = [X[support][:, columns].T for X in (P, V, unit)]
+            for table, solved in zip(found, self._solved_alike(support, given)):
+                for c, values in zip(columns, solved):
+                    for k in range(n):
+                        table[k][c] = values[k]
+        by_P, by_V, inverse = (arrays.asarray(table) for table in found)
+        return by_P, by_V, inverse
 
-        def columns(p: Array, v: Array, unit: Array, below: Array, reciprocals: Array) -> tuple[Array, ...]:
-            L: list[dict[int, Scalar]] = [{} for _ in range(n)]
-            for (k, i), l in zip(places, below):
-                L[k][i] = l
-            factors = TreeFactors(L, list(reciprocals), self.parents)
-            found = factors.solve(arrays.asarray([list(row) for row in zip(p, v, unit)]))
-            return found[:, 0], found[:, 1], found[:, 2]
+    def _solved_alike(self, support: list[int], given: list[Array]) -> tuple[Array, ...]:
+        """M^-1 b for right-hand sides b that are zero but in some rows, by one code for all.
 
-        held = arrays.asarray([self.L[k][i] for k, i in places]), arrays.asarray(self.reciprocals)
-        by_P, by_V, inverse = for_each(columns, (P.T, V.T, arrays.identity(n)), held)
-        return by_P.T, by_V.T, inverse
+        Args:
+            support: these rows, with all their ancestors.
+            given: arrays of right-hand sides, a row each, of their values there.
+        """
+        n, inside = len(self.L), set(support)
+        rows: list[dict[int, Scalar]] = []
+        roots: list[int] = []  # the last row of the support on the way from the base to each
+        for k in range(n):
+            roots.append(k if k in inside else roots[self.parents[k]] if self.parents[k] >= 0 else -1)
+            rows.append(self.L[k] if k in inside else self._transfer(k, roots[k]))
+        places = [(k, i) for k, row in enumerate(rows) for i in row]
+
+        def solve(*arguments: Array) -> tuple[Array, ...]:
+            *sides, entries, reciprocals = arguments
+            row: list[dict[int, Scalar]] = [{} for _ in range(n)]
+            for (k, i), l in zip(places, entries):
+                row[k][i] = l
+            y = {k: list(values) for k, values in zip(support, zip(*sides))}
+            for k in reversed(support):
+                for i, l in row[k].items():
+                    y[i] = [into - l * value for into, value in zip(y[i], y[k])]
+            x: list[list[Scalar]] = []
+            for k in range(n):
+                x.append([value * reciprocals[k] for value in y[k]] if k in inside else [0] * len(sides))
+                for i, l in row[k].items():
+                    x[k] = [out - l * value for out, value in zip(x[k], x[i])]
+            return tuple(arrays.asarray(column) for column in zip(*x))
+
+        held = arrays.asarray([rows[k][i] for k, i in places]), arrays.asarray(self.reciprocals)
+        return for_each(solve, given, held)
+
+    def _branches(self) -> list[tuple[list[int], list[int]]]:
+        """Columns of the derivatives of a tree in groups: which they are, and the rows in which they are not all zero.
+
+        Every large branch is a group; what is inside of it, and small branches off that, is another.
+        """
+        n = len(self.L)
+        children: list[list[int]] = [[] for _ in range(n)]
+        size = [1] * n
+        for k in reversed(range(n)):
+            if self.parents[k] >= 0:
+                children[self.parents[k]].append(k)
+                size[self.parents[k]] += size[k]
+        heads = [-1] * n  # the innermost row of the branch that is the group of each
+        for k in range(n):
+            parent = self.parents[k]
+            alone = parent < 0 or len(children[parent]) == 1
+            heads[k] = k if not alone and size[k] >= BRANCH_COLUMNS else heads[parent] if parent >= 0 else -1
+        found = []
+        for head in dict.fromkeys(heads):
+            columns = [k for k in range(n) if heads[k] == head]
+            beyond = [head < 0] * n
+            for k in range(n):
+                beyond[k] = beyond[k] or k == head or (self.parents[k] >= 0 and beyond[self.parents[k]])
+            found.append((columns, [k for k in range(n) if beyond[k] or (head >= 0 and k in self.L[head])]))
+        return found
 
     def inverse(self) -> Array:
         """M^-1, symmetric: row by row from the base, each by the rows before it."""
