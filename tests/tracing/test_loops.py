@@ -10,6 +10,7 @@ from dalembert.native.kernel import Kernel
 from dalembert.native.recurrence import Recurrence
 from dalembert.tracing import Port, cost, trace
 from dalembert.tracing.cost import operation_count, weight
+from dalembert.tracing.derivatives import differentiate, jacobians
 from dalembert.tracing.evaluate import evaluate, inline
 from dalembert.tracing.loops import UNROLLED_OPERATIONS, unrolled
 from dalembert.tracing.passes import optimise, rebuild
@@ -163,3 +164,76 @@ def test_a_recurrence_may_repeat_steps_within_its_steps():
     for s in range(4):
         x = evaluate(program, (x, A, u[:, s]))["x"]
     assert np.allclose(final, x, rtol=1e-13, atol=1e-14)
+
+
+# ---------------------------------------------------------------------------------------------------------- derivatives
+
+
+def small_sweeps(A, b):
+    """Few rows, so that all derivatives are quick; a bound that some rows reach, and a value that is no more needed."""
+
+    def step(x, k, b, A):
+        x = x.copy()
+        for i in range(3):
+            x[i] = ((b[i] - sum(A[i, j] * x[j] for j in range(3) if j != i)) / A[i, i]).minimum(0.3 + k)
+        return x, 0.9 * k * b[0].sin()
+
+    x, k = repeat(step, (b * 0.5, 0.1), 15, (b, A))
+    (rows,) = for_each(lambda row, x: (row @ x * row[0],), (np.concatenate([A] * 15),), (x,))
+    return np.array([*x, k, *rows[:4]], dtype=object) * b[1], rows[44]
+
+
+SMALL = {"A": (3, 3), "b": (3,)}
+
+
+@pytest.fixture(scope="module")
+def swept():
+    program = trace(small_sweeps, SMALL, "swept", outputs=("y", "z"))
+    assert len(program.loops) == 2
+    rng = np.random.default_rng(5)
+    return program, [3 * np.eye(3) + rng.uniform(-1, 1, (3, 3)), rng.uniform(-1, 1, 3)]
+
+
+def by_complex_step(program, given, output, input):
+    columns = []
+    for k in range(given[input].size):
+        arguments = [x.astype(complex) for x in given]
+        arguments[input].flat[k] += 1e-30j
+        columns.append(np.imag(evaluate(program, arguments)[output]) / 1e-30)
+    return np.moveaxis(np.array(columns), 0, -1).reshape(np.shape(columns[0]) + given[input].shape)
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse", "auto"])
+@pytest.mark.parametrize("output", ["y", "z"])
+def test_first_derivatives_pass_through_loops(swept, mode, output):
+    program, given = swept
+    for place, input in enumerate(SMALL):
+        slopes = differentiate(program, output, input, mode)
+        assert slopes.loops
+        (found,) = evaluate(slopes, given).values()
+        want = by_complex_step(program, given, output, place)
+        assert np.allclose(found, want, rtol=1e-13, atol=1e-14)
+
+
+@pytest.mark.parametrize("first", ["forward", "reverse"])
+@pytest.mark.parametrize("second", ["forward", "reverse"])
+def test_second_derivatives_pass_through_loops(swept, first, second):
+    program, given = swept
+    slopes = differentiate(program, "z", "b", first, "slope")
+    curvature = differentiate(slopes, "slope", "A", second)
+    (found,) = evaluate(optimise(curvature), given).values()
+    assert np.allclose(found, by_complex_step(slopes, given, "slope", 0), rtol=1e-12, atol=1e-13)
+
+
+def test_derivatives_through_loops_in_loops_as_machine_code(mixer, wanderer):
+    for program, given in ((mixer, mixtures(())), (wanderer, wanderings(()))):
+        found = kernel(optimise(jacobians(program, ["x", "w"])))(*given)
+        unlooped = evaluate(jacobians(unrolled(program), ["x", "w"]), given)
+        for y, want in zip(found, unlooped.values()):
+            assert np.allclose(y, want, rtol=1e-10, atol=1e-10)
+
+
+def test_tangents_are_carried_only_where_they_reach(swept):
+    """The last carried value does not depend on A, so it has no tangents by it."""
+    slopes = differentiate(swept[0], "y", "A", "forward")
+    assert max(loop.carried for loop in slopes.loops) == 4 + 3 * 9

@@ -5,6 +5,9 @@ directions that reach it (zeros are never stored); ``reverse`` carries, for one 
 result by every node. Where a function has a kink (abs, min, max, select) the derivative of the side that is chosen
 counts.
 
+A loop has loops as derivatives. Forwards its step carries tangents along; backwards a second loop takes the steps in
+reverse order, with what the first carried at each, and carries the derivatives by what is carried and held.
+
 A power with an exponent p that is not whole is no operation of its own but made of several. Taken one by one they give
 0 times infinity for a base of zero, so a power is recognised and has the slope p x^(p - 1).
 """
@@ -17,9 +20,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from dalembert.errors import ArgumentError
-from dalembert.tracing.cost import WEIGHTS
+from dalembert.tracing.cost import WEIGHTS, weight
+from dalembert.tracing.evaluate import interpret
 from dalembert.tracing.graph import Expr, Graph, Predicate
-from dalembert.tracing.program import PREDICATES, Program, require_program
+from dalembert.tracing.loops import repeat_program
+from dalembert.tracing.program import PREDICATES, Program, Repetition, require_program
+from dalembert.tracing.rules import RULES
 from dalembert.tracing.trace import program_of, retrace
 
 Mode = Literal["auto", "forward", "reverse"]
@@ -46,10 +52,7 @@ def forward(exprs: Any, wrt: Any, seeds: Any = None) -> np.ndarray:
     known: dict[Any, dict[int, Expr]] = {}
     for x, row in zip(variables, columns):
         known[x] = {k: s for k, s in enumerate(map(graph.lift, row)) if not s.is_zero}
-    independent = set(variables)
-    for x in _ancestors(results, variables):
-        if x not in known:
-            known[x] = _tangent(x, known, independent)
+    _carry_tangents(results, variables, known)
     table = np.empty((len(results), columns.shape[1]), dtype=object)
     for place, x in enumerate(results):
         entries = known.get(x, {})
@@ -205,6 +208,21 @@ def _traced(program: Program) -> tuple[Graph, list[np.ndarray], list[np.ndarray]
     return graph, variables, results
 
 
+def _carry_tangents(results: Sequence[Any], variables: Sequence[Any], known: dict[Any, dict[int, Expr]]) -> None:
+    """Put the derivatives of all that results need into ``known``, which has those of the variables."""
+    independent = set(variables)
+    ends: dict[Any, list[dict[int, Expr]]] = {}
+    for x in _ancestors(results, variables):
+        if x in known:
+            continue
+        if x.op == "loop":
+            ends[x] = _loop_tangents(x, known)
+        elif x.op == "element":
+            known[x] = ends[x.args[0]][int(x.value)]
+        else:
+            known[x] = _tangent(x, known, independent)
+
+
 def _tangent(x: Expr, known: dict[Any, dict[int, Expr]], independent: set[Any]) -> dict[int, Expr]:
     """Derivatives of one node along every direction that reaches it."""
     nothing: dict[int, Expr] = {}
@@ -236,13 +254,20 @@ def _gradient(graph: Graph, results: Sequence[Any], variables: Sequence[Any], we
         if not amount.is_zero:
             adjoint[x] = adjoint[x].plus(_Adjoint(amount, where)) if x in adjoint else _Adjoint(amount, where)
 
-    for x, weight in zip(results, weights):
-        accumulate(x, graph.lift(weight))
+    for x, given in zip(results, weights):
+        accumulate(x, graph.lift(given))
     independent = set(variables)
     order = _ancestors(list(adjoint), variables)
     active = independent | set(order)
+    ends: dict[Any, dict[int, Expr]] = {}
     for x in reversed(order):
+        if x.op == "loop" and x in ends:
+            for operand, amount in _loop_gradient(x, ends[x], active):
+                accumulate(operand, amount)
         if x in independent or x not in adjoint:
+            continue
+        if x.op == "element":
+            ends.setdefault(x.args[0], {})[int(x.value)] = adjoint[x].value
             continue
         amount, where = adjoint[x]
         if x.op in ("select", "min", "max"):
@@ -394,6 +419,129 @@ _UNARY: dict[str, Any] = {
 }
 
 
+# ---------------------------------------------------------------------------------------------------------------- loops
+
+
+def _repetition(x: Any) -> Repetition:
+    return x.graph.loops[int(x.value)]
+
+
+def _operands(x: Any) -> tuple[list[Any], list[Any], list[list[Any]]]:
+    """What a loop carries at the start, what it holds, and what is given to each step."""
+    loop = _repetition(x)
+    held, given = loop.carried, loop.carried + loop.held  # where they begin
+    rows = [list(x.args[given + s * loop.given : given + (s + 1) * loop.given]) for s in range(loop.count)]
+    return list(x.args[:held]), list(x.args[held:given]), rows
+
+
+def _loop_tangents(x: Any, known: dict[Any, dict[int, Expr]]) -> list[dict[int, Expr]]:
+    """Derivatives of each element of a loop, by a loop whose step also does what it does to tangents."""
+    loop, graph = _repetition(x), x.graph
+    carried, held, given = _operands(x)
+    nothing: dict[int, Expr] = {}
+    reach = [[set(known.get(a, nothing)) for a in carried], [set(known.get(a, nothing)) for a in held]]
+    reach.append([set().union(*(known.get(row[k], nothing) for row in given)) for k in range(loop.given)])
+    while True:  # what is carried is reached by whatever reaches what it is made of
+        found = _reached(loop.step, reach)
+        if all(new <= old for old, new in zip(reach[0], found[0])):
+            break
+        reach[0] = [old | new for old, new in zip(reach[0], found[0])]
+    found[0] = reach[0]
+    directions = [[sorted(own) for own in part] for part in reach]
+    inner = Graph()
+    inputs, seeds = [], {}
+    for port, own in zip(loop.step.inputs, directions):
+        both = list(inner.input(port.name, (port.size + sum(map(len, own)),)))
+        tangents = iter(both[port.size :])
+        inputs.append(both[: port.size])
+        for a, along in zip(both, own):
+            seeds[a] = {k: next(tangents) for k in along}
+    values = interpret(loop.step, inputs, RULES, inner.constant, inner.loop)
+    variables = [a for a, own in seeds.items() if own]
+    results = [[values[k] for k in row] for row in loop.step.results]
+    _carry_tangents([*results[0], *results[1]], variables, seeds)
+    zero = inner.constant(0)
+    outputs = {}
+    for port, row, own in zip(loop.step.outputs, results, found):
+        slopes = [seeds.get(y, nothing).get(k, zero) for y, along in zip(row, own) for k in sorted(along)]
+        outputs[port.name] = np.array([*row, *slopes], dtype=object)
+
+    def with_tangents(operands: list[Any], along: list[list[int]]) -> list[Any]:
+        slopes = [known.get(a, nothing).get(k, graph.constant(0)) for a, own in zip(operands, along) for k in own]
+        return [*operands, *slopes]
+
+    ends, made = repeat_program(
+        graph, program_of(inner, outputs, loop.step.name), with_tangents(carried, directions[0]),
+        with_tangents(held, directions[1]), [with_tangents(row, directions[2]) for row in given],
+    )  # fmt: skip
+    elements: list[dict[int, Expr]] = []
+    for row, own in ((ends, found[0]), *((row, found[1]) for row in made)):
+        slopes = iter(row[len(own) :])
+        elements += [{k: slope for k, slope in zip(sorted(along), slopes) if not slope.is_zero} for along in own]
+    return elements
+
+
+def _reached(step: Program, reach: list[list[set[int]]]) -> list[list[set[int]]]:
+    """Which directions reach each result of a step, from those that reach its inputs."""
+    sets: list[set[int]] = []
+    for op, args, _ in step.nodes:
+        if op == "input":
+            sets.append(reach[args[0]][args[1]])
+        else:
+            sets.append(set().union(*(sets[a] for a in args)) if op not in PREDICATES else set())
+    return [[sets[k] for k in row] for row in step.results]
+
+
+def _loop_gradient(x: Any, weights: dict[int, Expr], active: Any) -> list[tuple[Any, Expr]]:
+    """Operands of a loop with the derivative of a weighted sum of its elements by each.
+
+    Args:
+        x: the loop.
+        weights: of its elements, by place.
+        active: the nodes that matter.
+    """
+    loop, graph = _repetition(x), x.graph
+    carried, held, given = _operands(x)
+    n, zero = loop.carried, graph.constant(0)
+    before = _trajectory(x) if n else [[] for _ in given]
+    taken = [weights.get(k, zero) for k in range(n)]
+    kept = [[weights.get(n + s * loop.made + k, zero) for k in range(loop.made)] for s in range(loop.count)]
+    fixed = [k for k, a in enumerate(held) if a in active]
+    own = [k for k in range(loop.given) if any(row[k] in active for row in given)]
+
+    inner = Graph()  # of a step backwards, which carries the adjoints of what is carried and sums for what is held
+    adjoint = list(inner.input("carried", (n + len(fixed),)))
+    still = list(inner.input("held", (loop.held,)))
+    rows = list(inner.input("given", (n + loop.given + loop.made,)))
+    at, row = rows[:n], rows[n : n + loop.given]
+    values = interpret(loop.step, [at, still, row], RULES, inner.constant, inner.loop)
+    results = [values[k] for part in loop.step.results for k in part]
+    variables = [*at, *(still[k] for k in fixed), *(row[k] for k in own)]
+    slopes = _gradient(inner, results, variables, [*adjoint[:n], *rows[n + loop.given :]])
+    sums = [old + new for old, new in zip(adjoint[n:], slopes[n:])]
+    outputs = {"carried": [*slopes[:n], *sums], "made": slopes[n + len(fixed) :]}
+    backwards = program_of(inner, {name: np.array(y, dtype=object) for name, y in outputs.items()}, loop.step.name)
+    ends, made = repeat_program(
+        graph, backwards, [*taken, *(zero for _ in fixed)], held,
+        [[*before[s], *given[s], *kept[s]] for s in reversed(range(loop.count))],
+    )  # fmt: skip
+    found = [*zip(carried, ends[:n]), *((held[k], amount) for k, amount in zip(fixed, ends[n:]))]
+    for s, amounts in zip(reversed(range(loop.count)), made):
+        found += [(given[s][k], amount) for k, amount in zip(own, amounts)]
+    return [(operand, amount) for operand, amount in found if operand in active]
+
+
+def _trajectory(x: Any) -> list[list[Any]]:
+    """What a loop carries before each step, by a loop that keeps it."""
+    loop = _repetition(x)
+    inner = Graph()
+    inputs = [list(inner.input(port.name, port.shape)) for port in loop.step.inputs]
+    values = interpret(loop.step, inputs, RULES, inner.constant, inner.loop)
+    ends = np.array([values[k] for k in loop.step.results[0]], dtype=object)
+    step = program_of(inner, {"carried": ends, "made": np.array(inputs[0], dtype=object)}, loop.step.name)
+    return repeat_program(x.graph, step, *_operands(x))[1]
+
+
 # ------------------------------------------------------------------------------------------- what derivatives depend on
 
 
@@ -445,6 +593,10 @@ def _estimates(results: Sequence[Any], variables: Sequence[Any]) -> tuple[int, i
         if x in independent:
             continue
         active = [a for a in x.args if a in reach]
+        if x.op == "loop":
+            work = 2 * _repetition(x).count * _repetition(x).step.executed
+            ahead += work * reach[x].bit_count()
+            back += 2 * work * feeds.get(x, 0).bit_count()
         products = len(active) if x.op not in ("add", "sub", "neg") else 0
         ahead += (products + len(active) - 1) * reach[x].bit_count()
         back += (products + len(active) - 1) * feeds.get(x, 0).bit_count()
@@ -461,5 +613,7 @@ def _price(results: Sequence[Any]) -> int:
         if x not in seen and x.op not in ("input", "const"):
             seen.add(x)
             total += WEIGHTS[x.op]
+            if x.op == "loop":
+                total += _repetition(x).count * weight(_repetition(x).step, fused=False)
             stack.extend(x.args)
     return total
