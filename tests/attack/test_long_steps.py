@@ -24,7 +24,7 @@ def slider():
 
 @pytest.mark.parametrize("method", ["DOP853", "RK45", "Radau", "LSODA"])
 def test_every_zero_in_long_steps_is_found(method, rotor):
-    """A10: sin(20 q), q = 0.01 + t, up to 20 s: zeros where 20 q = k pi, k = 1, ..., 127; the steps are seconds long."""
+    """A10: sin(20 q), q = 0.01 + t, up to 20 s: zeros where 20 q = k pi, k up to 127; the steps are seconds long."""
     tick = Event(lambda t, q, v: np.sin(20 * q[0]), name="tick")
     motion = da.simulate(rotor, [0.01], [1.0], 20.0, events=tick, method=method)
     found = np.array([event.t for event in motion.events])

@@ -320,7 +320,8 @@ class Watch:
                 self._looks += 1
                 b = a + (min(b, t1) - a) / 2
             self._stride = 2 * (b - a)
-            b = t1 if t1 - b < APPROACH_SHARE * (b - a) else b
+            if b <= a or t1 - b < APPROACH_SHARE * (b - a):  # next to nothing is left, or a few last digits
+                b = t1
             yield a, b
             a = b
 
