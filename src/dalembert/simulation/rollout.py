@@ -209,7 +209,7 @@ def rollout(
         )
         dynamics, model = system.dynamics, system.mechanism
         contact = contact_law(dynamics, law, method, sweeps, record)
-        method = METHOD if contact is not None else method or "rk4"
+        method = METHOD if contact is not None else "rk4" if method is None else method
         steps, every = _positive("steps", steps), _positive("every", every)
         step = as_positive("step", step, "s")
         if threads is not None:

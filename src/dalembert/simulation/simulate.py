@@ -152,7 +152,7 @@ def simulate(
     system.check_start(float(times[0]), x[: model.nq], x[model.nq :], values)
     x = system.projected(float(times[0]), x)
     contact = contact_law(dynamics, law, method, sweeps)
-    method = method or "DOP853"
+    method = "DOP853" if method is None else method
     hold = None if hold is None else as_positive("hold", hold, "s")
     if hold is not None and control is None:
         raise ArgumentError(f"hold = {hold:g} s is the period of a controller; there is no control")
