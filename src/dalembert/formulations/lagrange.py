@@ -17,7 +17,7 @@ import numpy as np
 
 from dalembert.algebra.arrays import product
 from dalembert.algebra.attitude import Quaternion
-from dalembert.formulations.christoffel import coriolis_makers
+from dalembert.formulations.christoffel import christoffel_steps, coriolis_makers
 from dalembert.formulations.completion import completed
 from dalembert.formulations.equations import DerivationStep, Equations
 from dalembert.formulations.scope import Scope, with_inputs
@@ -157,6 +157,7 @@ def _steps(system: MultibodySystem, M: Any, T: Any, U: Any, c: Any, g: Any) -> l
             (q("potential_energy", "U", np.array(U, dtype=object)), q("gravity", "G", g)),
             gravity_formula(system, "J_{vi}"),
         ),
+        *christoffel_steps(system, M),
         DerivationStep(
             "Centrifugal and Coriolis forces",
             PROJECTED_TEXT if system.quaternions else EXPLICIT_TEXT,
