@@ -61,7 +61,7 @@ class TestForbes:
         """C and Gamma_a of the steps give the rates; multipliers are spoken of where there are some."""
         R, q, v = state(attitude)
         equations = rigid_body(BODY, attitude, form=form)
-        first, *_, before, last = equations.steps()
+        first, *_, before, _ = equations.steps()
         C, Gamma, S, *Xi = (part.evaluate({"q": q}) for part in first.quantities)
         np.testing.assert_allclose(S @ Gamma, np.eye(3), atol=1e-13)
         assert all(np.abs(x @ Gamma).max() < 1e-13 for x in Xi)

@@ -324,6 +324,13 @@ def _acceleration_step(
     )
 
 
+KANES_LETTERS = (
+    r", \quad M_i = \begin{bmatrix} I_i & 0 \\ 0 & m_i 1 \end{bmatrix}, \quad "
+    r"W_i = \begin{bmatrix} \tilde{\omega}_i & 0 \\ 0 & 0 \end{bmatrix}"
+)
+"""Inertia and turn of a body, LaTeX."""
+
+
 def _projection_step(system: MultibodySystem, M: Any, c: Any, g: Any, reduced: bool) -> DerivationStep:
     """Inertia and active forces projected on the partial velocities.
 
@@ -335,6 +342,7 @@ def _projection_step(system: MultibodySystem, M: Any, c: Any, g: Any, reduced: b
         reduced: whether the speeds u are others than the velocities v.
     """
     T = "T_i" if reduced else "J_i"
+    letters = KANES_LETTERS if system.quaternions else ""  # where the argument has not introduced them
     turning, rotors, falling = "", "", ""
     if system.field is not None:
         falling = r", \quad " + gravity_formula(system, "", reduced)
@@ -355,8 +363,7 @@ def _projection_step(system: MultibodySystem, M: Any, c: Any, g: Any, reduced: b
             quantity(system, "coriolis", "c", c),
             quantity(system, "gravity", "G", g),
         ),
-        rf"\sum_i {T}^T \left( M_i \frac{{d}}{{dt}}(J_i v) + W_i M_i J_i v \right){rotors} = \sum_i {T}^T w_i, \quad "
-        r"M_i = \begin{bmatrix} I_i & 0 \\ 0 & m_i 1 \end{bmatrix}, \quad "
-        r"W_i = \begin{bmatrix} \tilde{\omega}_i & 0 \\ 0 & 0 \end{bmatrix}, \quad "
-        r"w_i = \begin{bmatrix} n_i \\ f_i \end{bmatrix}" + falling,
+        rf"\sum_i {T}^T \left( M_i \frac{{d}}{{dt}}(J_i v) + W_i M_i J_i v \right){rotors} = \sum_i {T}^T w_i"
+        + letters
+        + falling,
     )

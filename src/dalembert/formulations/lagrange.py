@@ -62,9 +62,10 @@ def lagrange(
     M = label(system_mass_matrix(system), "M", first=1)
     T, c = kinetic_energy(system, M), coriolis_forces(system, M)
     U, g = potential_energy(system), gravity_forces(system)
-    sources = ["KHATIB", "PARSA", *(["FORBES"] if system.quaternions else [])]
+    symbols = christoffel_steps(system, M)
+    sources = ["KHATIB", "PARSA", *(["FORBES"] if system.quaternions else []), *(["THESIS"] if symbols else [])]
     return completed(
-        system, "lagrange", M, c, g, _steps(system, M, T, U, c, g), sources, wrenches=wrenches, actuated=actuated,
+        system, "lagrange", M, c, g, _steps(system, M, T, U, c, g, symbols), sources, wrenches=wrenches, actuated=actuated,
         extras={
             "kinetic_energy": lambda: quantity(system, "kinetic_energy", "K", np.array(T, dtype=object)),
             "potential_energy": lambda: quantity(system, "potential_energy", "U", np.array(U, dtype=object)),
@@ -121,7 +122,9 @@ def rate_steps(system: MultibodySystem) -> list[DerivationStep]:
     ]
 
 
-def _steps(system: MultibodySystem, M: Any, T: Any, U: Any, c: Any, g: Any) -> list[DerivationStep]:
+def _steps(
+    system: MultibodySystem, M: Any, T: Any, U: Any, c: Any, g: Any, symbols: list[DerivationStep]
+) -> list[DerivationStep]:
     def q(name: str, symbol: str, values: Any) -> Any:
         return quantity(system, name, symbol, values)
 
@@ -157,7 +160,7 @@ def _steps(system: MultibodySystem, M: Any, T: Any, U: Any, c: Any, g: Any) -> l
             (q("potential_energy", "U", np.array(U, dtype=object)), q("gravity", "G", g)),
             gravity_formula(system, "J_{vi}"),
         ),
-        *christoffel_steps(system, M),
+        *symbols,
         DerivationStep(
             "Centrifugal and Coriolis forces",
             PROJECTED_TEXT if system.quaternions else EXPLICIT_TEXT,

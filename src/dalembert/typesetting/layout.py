@@ -155,10 +155,9 @@ def array_rows(symbol: str, entries: Sequence[Any], shape: tuple[int, ...], nota
     if len(shape) <= 2 and _matrix_width(texts, columns) + width(symbol) <= WIDTH:
         return [(symbol, "= " + matrix(texts, rows, columns))]
     size = math.isqrt(columns)
-    if len(shape) == 2 and size > 1 and size**2 == columns:
-        if blocks := _block_rows(symbol, texts, columns, size):
-            return blocks
-    return entry_rows(symbol, entries, shape, notation)
+    by_blocks = len(shape) == 2 and size > 1 and size**2 == columns
+    blocks = _block_rows(symbol, texts, columns, size) if by_blocks else []
+    return blocks or entry_rows(symbol, entries, shape, notation)
 
 
 def _block_rows(symbol: str, texts: Sequence[str], columns: int, size: int) -> Rows:
@@ -168,7 +167,7 @@ def _block_rows(symbol: str, texts: Sequence[str], columns: int, size: int) -> R
     parts = [
         [texts[r * columns + k * size + c] for r in range(rows) for c in range(size)] for k in range(columns // size)
     ]
-    if any(_matrix_width(part, size) + width(name) > WIDTH for name, part in zip(names, parts)):
+    if any(_matrix_width(part, size) + width(name) > WIDEST for name, part in zip(names, parts)):
         return []
     whole = (symbol, "= " + matrix(names, 1, size))
     zero = all(text == "0" for part in parts for text in part)
@@ -201,8 +200,7 @@ def side_by_side(groups: Sequence[Rows], gap: str = r", \quad ") -> Rows:
 
 
 def entry_rows(symbol: str, entries: Sequence[Any], shape: tuple[int, ...], notation: Notation) -> Rows:
-    """The entries that are not zero, one after the other; where it is symmetric in the last two indices
-    one triangle.
+    """The entries that are not zero, one after the other; one triangle where they are symmetric.
 
     Args:
         symbol: what the array is called, LaTeX.
