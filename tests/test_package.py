@@ -33,6 +33,7 @@ KNOWS: dict[str, set[str]] = {
     "tracing": set(),
     "native": {"tracing"},
     "printing": {"tracing"},
+    "fmi": {"tracing", "printing"},
     "cuda": {"tracing", "native", "printing"},
     "export": {"tracing", "native", "printing", "cuda"},
     "kernels": {"tracing", "native", "cuda"},
@@ -42,10 +43,12 @@ KNOWS: dict[str, set[str]] = {
     "kinematics": {"model", "algebra"},
     "algorithms": {"kinematics", "model", "algebra"},
     "constraints": {"algorithms", "kinematics", "model", "algebra", "tracing", "native", "export"},
-    "contact": {"constraints", "algorithms", "kinematics", "model", "algebra", "tracing", "native", "export"},
+    "contact": {
+        "constraints", "algorithms", "kinematics", "formats", "model", "algebra", "tracing", "native", "export",
+    },
     "dynamics": {
         "contact", "constraints", "algorithms", "kinematics", "model", "algebra", "tracing", "native", "printing",
-        "cuda", "export",
+        "cuda", "export", "fmi",
     },
     "typesetting": {"tracing", "model", "algebra"},
     "formulations": {
@@ -63,6 +66,7 @@ BESIDE: dict[str, set[str]] = {
     "control": {"simulation"},
     "identification": {"simulation"},
     "pictures": {"simulation"},
+    "planning": {"simulation"},
     "comparison": set(),
     "autodiff": set(),
     "proof": set(),
@@ -254,7 +258,7 @@ def test_star_import_gives_what_is_public():
 
 DOCUMENTED_ROOMS = (
     "algebra", "model", "formats", "kinematics", "algorithms", "comparison", "control", "identification", "pictures",
-    "report", "viewer",
+    "planning", "report", "viewer",
 )  # fmt: skip
 """Rooms in which every function and class has a docstring; arguments are documented where the public sees them."""
 

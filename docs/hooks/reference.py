@@ -38,7 +38,10 @@ SPECIFIED = {
     ),
     "model": Page(
         "Mechanisms",
-        ("model", "model.mechanism", "model.body", "model.joint", "model.inertia", "model.constraint", "model.force"),
+        (
+            "model", "model.mechanism", "model.body", "model.joint", "model.inertia", "model.constraint", "model.force",
+            "model.contact", "model.ground",
+        ),
     ),
     "operations": Page(
         "Operations on mechanisms",
@@ -81,6 +84,7 @@ ONLY = {
     "formats.toml_writer": ("write_toml",),
     "formats.mjcf": ("read_mjcf",),
     "formats.dh": ("from_dh",),
+    "model.contact": ("Contact",),
 }
 """Modules of which only some names matter to users."""
 
@@ -89,6 +93,7 @@ TITLES = {
     "autodiff": "Automatic differentiation",
     "comparison": "Comparison with other libraries",
     "constraints": "Constraints and forces",
+    "contact": "Contact",
     "control": "Control",
     "costs": "Published operation counts",
     "conventions": "Conventions of other libraries",
@@ -96,6 +101,7 @@ TITLES = {
     "identification": "Identification",
     "kinematics": "Kinematics",
     "pictures": "Pictures",
+    "planning": "Planning",
     "proof": "Proof",
     "report": "Reports",
     "simulation": "Simulation",
@@ -106,7 +112,8 @@ WHOLE = ("algorithms", "autodiff")
 """Rooms of which every module is listed, not only the names of ``__all__``."""
 
 HIDDEN = (
-    "cli", "tracing", "native", "printing", "cuda", "text", "typesetting", "model", "formats", "algebra", "dynamics",
+    "cli", "tracing", "native", "printing", "cuda", "fmi", "text", "typesetting", "model", "formats", "algebra",
+    "dynamics",
 )  # fmt: skip
 """Rooms without an automatic page: they are on the pages above, have one of another kind, or serve other rooms."""
 

@@ -32,6 +32,7 @@ _HOMES = {
     "rerooted_state": "dalembert.model.reroot",
     "parameters": "dalembert.model.parameters", "symbolise": "dalembert.model.parameters",
     "substitute": "dalembert.model.parameters",
+    "contacts": "dalembert.contact", "ContactSelection": "dalembert.contact",
     "Dynamics": "dalembert.dynamics", "Kernel": "dalembert.native.kernel",
     "Equations": "dalembert.formulations", "derive": "dalembert.formulations",
     "prove": "dalembert.proof", "verify": "dalembert.proof",
@@ -40,6 +41,7 @@ _HOMES = {
     "MovingBodyFormula": "dalembert.formulations", "NoSlip": "dalembert.formulations",
     "KroneckerFrame": "dalembert.formulations", "GravityField": "dalembert.constraints",
     "InverseSquare": "dalembert.constraints", "OblatePlanet": "dalembert.constraints",
+    "Goal": "dalembert.planning", "inverse_kinematics": "dalembert.planning",
     "simulate": "dalembert.simulation", "rollout": "dalembert.simulation", "sweep": "dalembert.simulation",
     "Trajectory": "dalembert.simulation", "Event": "dalembert.simulation", "grid": "dalembert.simulation",
     "samples": "dalembert.simulation", "RolloutTask": "dalembert.simulation",
@@ -52,7 +54,7 @@ _HOMES = {
 
 _ROOMS = (
     "algebra", "algorithms", "comparison", "constraints", "control", "conventions", "errors", "formats",
-    "formulations", "identification", "model", "pictures", "proof", "report", "simulation", "tracing",
+    "formulations", "identification", "model", "pictures", "planning", "proof", "report", "simulation", "tracing",
     "viewer",
 )  # fmt: skip
 
@@ -69,6 +71,7 @@ if TYPE_CHECKING:
         identification,
         model,
         pictures,
+        planning,
         simulation,
         tracing,
     )
@@ -79,6 +82,7 @@ if TYPE_CHECKING:
     from dalembert.algebra import Transform
     from dalembert.comparison.compare import compare
     from dalembert.constraints import GravityField, InverseSquare, OblatePlanet, coordinate_symbols
+    from dalembert.contact import ContactSelection, contacts
     from dalembert.dynamics import Dynamics
     from dalembert.formats import from_dh, load, read_mjcf, read_toml, read_urdf, robots, write_toml, write_urdf
     from dalembert.formulations import Equations, KroneckerFrame, MovingBodies, MovingBodyFormula, NoSlip
@@ -106,6 +110,7 @@ if TYPE_CHECKING:
     from dalembert.model.parameters import parameters, substitute, symbolise
     from dalembert.model.reroot import reroot, rerooted_state
     from dalembert.native.kernel import Kernel
+    from dalembert.planning.inverse_kinematics import Goal, inverse_kinematics
     from dalembert.proof.prove import prove
     from dalembert.proof.verify import verify
     from dalembert.simulation import Event, RolloutTask, SimulationError, Trajectory, grid, samples
@@ -115,15 +120,16 @@ if TYPE_CHECKING:
     from dalembert.viewer.view import view
 
 __all__ = [
-    "Body", "Constraint", "Contact", "Dynamics", "Equations", "Event", "Force", "Frame", "GravityField", "Ground",
-    "Inertia", "InverseSquare", "Joint", "Kernel", "KroneckerFrame", "Limits", "Mechanism", "Mimic", "MovingBodies",
-    "MovingBodyFormula", "NoSlip", "OblatePlanet", "RolloutTask", "Shape", "SimulationError", "Surface", "Trajectory",
-    "Transform", "add_payload", "algebra", "algorithms", "attach", "compare", "constraints", "control",
-    "conventions", "coordinate_symbols", "derive", "errors", "formats", "formulations", "from_casadi", "from_dh",
-    "from_lagrangian", "from_sympy", "grid", "identification", "kernel", "load", "lock", "merge_fixed", "model",
-    "parameters", "pictures", "prove", "read_mjcf", "read_toml", "read_urdf", "reroot", "rerooted_state",
-    "rigid_body", "robots", "rollout", "samples", "simulate", "simulation", "substitute", "subtree", "sweep",
-    "symbolise", "tracing", "verify", "view", "with_base", "with_gravity", "write_toml", "write_urdf",
+    "Body", "Constraint", "Contact", "ContactSelection", "Dynamics", "Equations", "Event", "Force", "Frame", "Goal",
+    "GravityField", "Ground", "Inertia", "InverseSquare", "Joint", "Kernel", "KroneckerFrame", "Limits", "Mechanism",
+    "Mimic", "MovingBodies", "MovingBodyFormula", "NoSlip", "OblatePlanet", "RolloutTask", "Shape", "SimulationError",
+    "Surface", "Trajectory", "Transform", "add_payload", "algebra", "algorithms", "attach", "compare", "constraints",
+    "contacts", "control", "conventions", "coordinate_symbols", "derive", "errors", "formats", "formulations",
+    "from_casadi", "from_dh", "from_lagrangian", "from_sympy", "grid", "identification", "inverse_kinematics", "kernel",
+    "load", "lock", "merge_fixed", "model", "parameters", "pictures", "planning", "prove", "read_mjcf", "read_toml",
+    "read_urdf", "reroot", "rerooted_state", "rigid_body", "robots", "rollout", "samples", "simulate", "simulation",
+    "substitute", "subtree", "sweep", "symbolise", "tracing", "verify", "view", "with_base", "with_gravity",
+    "write_toml", "write_urdf",
 ]  # fmt: skip
 
 

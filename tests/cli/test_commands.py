@@ -175,6 +175,20 @@ def test_costs_are_those_of_the_library(capsys):
     assert data["published"]["forward_dynamics"]["THESIS"] == {"multiplications": 956, "additions": 790}
 
 
+def test_cost_and_bench_work_under_the_constraints_of_the_model(capsys):
+    """A four-bar without its pin is another machine: its forward dynamics must be counted and timed with it."""
+    closed = da.Dynamics(da.load("four_bar", parameters="default")).cost("forward_dynamics").operations
+    arguments = ("four_bar", "--quantity", "forward_dynamics", "--json")
+    assert run(capsys, "cost", *arguments).json["compiled"]["forward_dynamics"]["operations"] == closed
+    opened = run(capsys, "cost", *arguments, "--constraints", "none").json["compiled"]["forward_dynamics"]["operations"]
+    assert opened < closed / 2
+    outcome = run(capsys, "cost", "four_bar", "--keep-symbols")
+    assert outcome.code == 2
+    assert "--constraints none" in outcome.err
+    timed = run(capsys, "bench", *arguments, "--batch", "16", "--seconds", "0.01").json["seconds_per_state"]
+    assert timed[0]["single"] > 0 and timed[0]["difference"] < 1e-12
+
+
 def test_cost_prints_every_algorithm_with_its_ratio(capsys):
     outcome = run(capsys, "cost", "demo_arm", "--algorithms")
     for name in cost.FAMILIES:
@@ -441,6 +455,20 @@ def test_export_of_what_stays_an_input_is_that_of_the_library(capsys, language):
     )
     assert outcome.out.rstrip() == dynamics.export("bias", language, name="mine").rstrip()
     assert ("flange.mass, forearm.com.x, in this order" in outcome.err) == (language != "latex")
+
+
+def test_export_as_a_functional_mock_up_unit(capsys, tmp_path):
+    path = tmp_path / "bar.fmu"
+    words = ["export", "four_bar", "--fmu", "3", "--q", "1,-0.7,1.6", "--output", "energy", "--no-binary"]
+    outcome = run(capsys, *words, "--to", str(path))
+    assert outcome.code == 0
+    assert "FMI 3 written" in outcome.out
+    assert path.stat().st_size < 200_000
+    assert run(capsys, *words, "--to", f"{tmp_path}/").code == 0
+    assert (tmp_path / "four_bar.fmu").read_bytes() == path.read_bytes()
+    assert "--fmu" in run(capsys, "export", "four_bar", "mass_matrix", "--output", "energy").err
+    assert "QUANTITY" in run(capsys, *words[:2], "energy", *words[2:]).err
+    assert "--fmu" in run(capsys, "export", "four_bar").err
 
 
 def test_export_under_constraints_is_that_of_the_library(capsys):

@@ -11,6 +11,7 @@ import sympy
 from cli_helpers import distant_wire, run
 
 import dalembert as da
+from dalembert.algebra.euler import rotation_from_euler
 from dalembert.control import linearize
 from dalembert.simulation import load_trajectory
 
@@ -298,3 +299,30 @@ def test_single_velocities_are_held_and_the_others_follow(capsys, tmp_path, comm
     assert "the velocities of 'free' are called free.vx, free.vy" in run(capsys, *start, "--v", "free.x=0.1").err
     single = run(capsys, command, str(tmp_path / "turn.toml"), "--q", "free.x=0.3")
     assert single.code == 2 and "--q['free.x']: positions of a joint are given together" in single.err
+
+
+def test_reach_is_the_inverse_kinematics_of_the_library(capsys):
+    words = (
+        "reach",
+        "puma560",
+        "--position=0.4,0.2,0.3",
+        "--euler=0.1,90deg,0",
+        "--sequence",
+        "XYZ",
+        "--q",
+        "joint1=0.2",
+    )
+    data = run(capsys, *words, "--json").json
+    rotation = rotation_from_euler("XYZ", [0.1, np.pi / 2, 0])
+    goal = da.Goal("link6", [0.4, 0.2, 0.3], rotation)
+    found = da.inverse_kinematics(da.load("puma560"), goal, {"joint1": [0.2]}, starts=64)
+    assert data["status"] == "reached" and list(data["q"].values()) == found.q.tolist()
+    outcome = run(capsys, *words)
+    assert "reaches the goal" in outcome.out and outcome.code == 0
+
+
+def test_reach_says_that_a_goal_is_out_of_reach(capsys):
+    outcome = run(capsys, "reach", "puma560", "--position=4,0,0", "--starts", "3")
+    assert outcome.code == 1 and "does not reach the goal; this is the nearest" in outcome.out
+    assert "nothing is wanted" in run(capsys, "reach", "puma560").err
+    assert "keep one of them" in run(capsys, "reach", "puma560", "--euler=0,0,0", "--quaternion=0,0,0,1").err

@@ -7,9 +7,12 @@ import numpy as np
 import pytest
 
 import dalembert as da
+import looped_programs
 from dalembert.cuda.source import to_cuda
 from dalembert.cuda.tuning import SHARED_BYTES
+from dalembert.tracing.evaluate import evaluate
 from dalembert.tracing.graph import Graph
+from dalembert.tracing.passes import optimise
 from dalembert.tracing.trace import program_of
 from emulated_cuda import Emulated, guarded
 from random_mechanisms import random_mechanism, walker
@@ -103,6 +106,17 @@ def agree(make, quantity, options, real, tmp_path, room=SHARED_BYTES, of=None):
             assert np.abs(found - right).max() <= 1e3 * np.finfo(dtype).eps * np.abs(right).max()
             assert np.isnan(whole).sum() == 64
     return source.source
+
+
+@pytest.mark.parametrize("real", ["double", "float"])
+def test_emulated_loops_agree(real, tmp_path):
+    program, arrays = optimise(looped_programs.wanderer()), looped_programs.wanderings((45,))
+    dtype = np.dtype("float64" if real == "double" else "float32")
+    outputs = [guarded(45, port.shape, dtype)[0] for port in program.outputs]
+    source = to_cuda(program, real)
+    Emulated(source, 4, real, tmp_path)([x.astype(dtype) for x in arrays], outputs, 0, 45)
+    for found, right in zip(outputs, evaluate(program, arrays).values()):
+        assert np.abs(found - right).max() < 1e4 * np.finfo(dtype).eps  # of six hundred contracting steps
 
 
 def test_emulated_slices_of_large_matrices_agree(tmp_path):

@@ -38,7 +38,7 @@ def test_the_example_in_the_documentation_reads():
     text = module.__doc__.split("\n\n", 1)[1]
     example = text[: text.index("A serial chain")]
     lines = [line[4:] for line in example.splitlines() if "[[frame]]" not in line and "[[constraint]]" not in line]
-    lines = [line for line in lines if not line.startswith(("[[force]]", " ")) and "mimic" not in line]
+    lines = [line for line in lines if not line.startswith(("[[force]]", "[[contact]]", " ")) and "mimic" not in line]
     mechanism = read_toml("\n".join(lines))
     assert mechanism.name == "pendulum"
     assert {symbol.name for symbol in mechanism.symbols} == {"g", "l", "m"}

@@ -113,7 +113,7 @@ def test_agrees_with_the_processor():
     options = {
         "control": lambda t, q, v, k: [k[0] * q[0] + k[1] * v[0] + scalar.sin(3 * t), 0],
         "summaries": {"high": ("max", lambda t, q, v: q[1]), "area": ("integral", lambda t, q, v: t * v[0])},
-        "forces": {model.bodies[-1].name: [0.1, 0.0, -0.2, 0.0, 0.05, 0.0]},
+        "wrenches": {model.bodies[-1].name: [0.1, 0.0, -0.2, 0.0, 0.05, 0.0]},
     }
     here = rollout(dynamics, q, v, 40, 1e-3, gains=gains, parameters=values, **options)
     there = rollout(

@@ -157,3 +157,12 @@ def test_displacement_and_difference_are_inverse(seed, size):
     e = 1e-6
     slope = (manifold.displaced(tree, q, e * d) - manifold.displaced(tree, q, -e * d)) / (2 * e)
     assert np.abs(slope - position_rate(tree, q, d)).max() < 1e-8
+
+
+def test_adaptive_steps_do_not_chase_the_rounding_of_single_precision():
+    """Accelerations in float32 are right to some 1e-6; steps to 1e-9 would go after that noise."""
+    arm = double_pendulum()
+    exact = simulate(arm, [0.3, 0.2], None, 1.0)
+    single = simulate(Dynamics(arm, dtype=np.float32), [0.3, 0.2], None, 1.0)
+    assert len(single.t) < len(exact.t)
+    assert np.abs(single.q[-1] - exact.q[-1]).max() < 1e-3

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dalembert.errors import FormatError, ModelWarning
-from dalembert.viewer.meshes import READERS, Meshes, coarsened
+from dalembert.formats.mesh_files import MESH_READERS
+from dalembert.viewer.meshes import Meshes, coarsened
 
 WRITERS = {
     "binary.stl": cases.binary_stl,
@@ -35,7 +36,7 @@ def test_every_format_gives_the_same_triangles_the_same_way_round(name, tmp_path
     vertices = cases.TETRAHEDRON * [1.5, 2.5, 0.5] + [0.25, -0.5, 4.0]  # exact in single precision
     file = tmp_path / name
     file.write_bytes(WRITERS[name](vertices))
-    found = soup(READERS[file.suffix.lower()](file))
+    found = soup(MESH_READERS[file.suffix.lower()](file))
     wanted = soup([type("", (), {"vertices": vertices, "triangles": np.array(cases.FACES)})])
     np.testing.assert_allclose(found, wanted, atol=1e-12)
 
@@ -43,7 +44,7 @@ def test_every_format_gives_the_same_triangles_the_same_way_round(name, tmp_path
 def test_collada_knows_units_and_colours_and_ignores_what_is_up(tmp_path):
     file = tmp_path / "mesh.dae"
     file.write_bytes(cases.collada(unit=0.001, up="Y_UP"))
-    parts = READERS[".dae"](file)
+    parts = MESH_READERS[".dae"](file)
     assert {part.colour for part in parts} == {(0.1, 0.2, 0.3, 1.0)}
     points = np.unique(np.concatenate([p.vertices[p.triangles].reshape(-1, 3) for p in parts]).round(9), axis=0)
     np.testing.assert_allclose(points, [[0, 0, 0], [0, 0, 0.001], [0, 0.001, 0], [0.001, 0, 0]], atol=1e-12)
@@ -52,7 +53,7 @@ def test_collada_knows_units_and_colours_and_ignores_what_is_up(tmp_path):
 def test_materials_of_obj_files_give_colours(tmp_path):
     (tmp_path / "c.mtl").write_text("newmtl red\nKd 1 0 0\n")
     (tmp_path / "m.obj").write_bytes(b"mtllib c.mtl\nusemtl red\n" + cases.obj())
-    assert [part.colour for part in READERS[".obj"](tmp_path / "m.obj")] == [(1.0, 0.0, 0.0, 1.0)]
+    assert [part.colour for part in MESH_READERS[".obj"](tmp_path / "m.obj")] == [(1.0, 0.0, 0.0, 1.0)]
 
 
 def drawn(address, folder=None) -> tuple[Meshes, list[str]]:
@@ -129,7 +130,7 @@ def test_no_damage_does_more_than_a_format_error(tmp_path_factory, suffix, conte
     file = tmp_path_factory.getbasetemp() / f"damaged{suffix}"
     file.write_bytes(changed)
     try:
-        parts = READERS[suffix](file)
+        parts = MESH_READERS[suffix](file)
     except FormatError:
         return
     for part in parts:

@@ -9,7 +9,7 @@ the step once and how often it is applied, so that the program of thirty sweeps 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,9 +36,18 @@ def repeat(body: Callable[..., Sequence[Any]], carried: Sequence[Any], count: in
     if steps < 0:
         raise ArgumentError(f"repeat: count is {steps}; a number of steps is not negative")
     now = tuple(carried)
+    traced = next((x for array in (*now, *held) for x in _scalars(array) if hasattr(x, "repeated")), None)
+    if traced is not None:
+        return traced.repeated(lambda old, still: step_once(body, old, still), now, steps, tuple(held))
     for _ in range(steps):
         now = step_once(body, now, tuple(held))
     return now
+
+
+def _scalars(array: Any) -> Iterable[Any]:
+    """The elements of an array that may be other than numbers."""
+    found = np.asarray(array)
+    return found.flat if found.dtype == object else ()
 
 
 def step_once(body: Callable[..., Sequence[Any]], carried: tuple, held: tuple) -> tuple:

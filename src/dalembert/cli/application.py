@@ -37,6 +37,7 @@ from dalembert.cli import (
     doctor,
     export,
     linearize,
+    reach,
     robots,
     show,
     simulate,
@@ -51,7 +52,8 @@ from dalembert.text.layout import printable
 from dalembert.text.suggest import hint, near
 
 COMMANDS: tuple[ModuleType, ...] = (
-    show, view, derive, verify, compare, simulate, linearize, cost, export, bench, robots, doctor, demo, completion,
+    show, view, derive, verify, compare, simulate, linearize, reach, cost, export, bench, robots, doctor, demo,
+    completion,
 )  # fmt: skip
 """Each has SUMMARY, its documentation with examples, ``add_arguments(parser)`` and ``run(options, terminal)``."""
 

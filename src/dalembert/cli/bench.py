@@ -9,6 +9,7 @@ examples:
   dalembert bench panda.urdf --batch 1e6
   dalembert bench talos.urdf --base free --quantity inverse_dynamics
   dalembert bench panda.urdf --quantity linearize --quantity jacobian --frame panda_hand
+  dalembert bench four_bar                              under the constraints of the model
   dalembert bench panda.urdf --json > times.json
 """
 
@@ -31,7 +32,7 @@ from dalembert.cli.options import (
     real,
     source_of,
 )
-from dalembert.cli.state import tree_of
+from dalembert.cli.state import add_acting, dynamics_of
 from dalembert.cli.terminal import Cell, Terminal, duration
 from dalembert.errors import ArgumentError
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
     from dalembert.comparison.pinocchio import PinocchioPeer
     from dalembert.dynamics import Dynamics
+    from dalembert.native.kernel import Kernel
 
 
 SUMMARY = "time the compiled quantities, beside Pinocchio"
@@ -61,6 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seconds", type=real(0.01, 60.0), default=0.3, help="how long to measure each cell (default 0.3)"
     )
+    add_acting(parser.add_argument_group("what acts"))
     add_common(parser)
 
 
@@ -71,10 +74,13 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     from dalembert.native.threads import default_threads
 
     mechanism = open_model(options, numeric=True)
-    dynamics = tree_of(mechanism)
+    dynamics = dynamics_of(mechanism, options.include, options.constraints, options.elements)
     chosen = chosen_quantities(options, MAIN, mechanism)
     threads = options.threads or default_threads()
-    peer, remark = find_peer(mechanism, source_of(options.model), options.base)
+    if dynamics.is_tree and not options.include:
+        peer, remark = find_peer(mechanism, source_of(options.model), options.base)
+    else:
+        peer, remark = None, "Pinocchio is not timed beside constraints, force elements and terms of the joints"
     if peer is not None and peer.is_coupled:
         remark = "Pinocchio moves mimic joints on their own and computes something else; it is not timed"
     found = []
@@ -85,7 +91,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
         if difference <= KEPT_DIFFERENCE:
             terminal.progress(f"timing {quantity} ...")
             q, v, a = mechanism.random_state(np.random.default_rng(0), (options.batch,))
-            states = {"q": q, "v": v, "a": a, "tau": a, "xdd": np.ones((options.batch, 6))}
+            states = inputs_of(dynamics.kernel(quantity, **frame), q, v, a)
             timing = time_quantity(dynamics, quantity, frame, states, threads, options.seconds)
             if peer is not None and quantity in MAIN and not peer.is_coupled:
                 time_peer(timing, peer, states, threads, options.seconds)
@@ -120,6 +126,21 @@ def _check_memory(dynamics: Dynamics, quantity: str, frame: dict[str, str], batc
         )
 
 
+def inputs_of(kernel: Kernel, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> dict[str, np.ndarray]:
+    """Values for every input: the state, one along coordinates of a frame, and changes and references like velocities.
+
+    Args:
+        kernel: whose inputs are wanted.
+        q: positions, (..., nq).
+        v: velocities, (..., nv).
+        a: accelerations, (..., nv).
+    """
+    import numpy as np
+
+    given = {"q": q, "v": v, "a": a, "tau": a, "xdd": np.ones((*q.shape[:-1], 6)), "t": np.zeros(q.shape[:-1])}
+    return {port.name: given.get(port.name, v) for port in kernel.inputs} | given
+
+
 def check(dynamics: Dynamics, quantity: str, frame: dict[str, str], peer: PinocchioPeer | None) -> float:
     """Worst relative difference over a few states: to Newton-Euler and Pinocchio, or to the program run by NumPy.
 
@@ -134,13 +155,14 @@ def check(dynamics: Dynamics, quantity: str, frame: dict[str, str], peer: Pinocc
     from dalembert.cli.agreement import compare, relative
     from dalembert.tracing.evaluate import evaluate
 
-    if quantity in MAIN:
+    if quantity in MAIN and dynamics.is_tree:
         found = compare(dynamics, peer, quantities=[quantity])
         differences = [comparison.worst for comparison in found if comparison.worst is not None]
     else:
         kernel, differences, rng = dynamics.kernel(quantity, **frame), [], np.random.default_rng(0)
         for q, v, a in (dynamics.mechanism.random_state(rng) for _ in range(5)):
-            given = [{"q": q, "v": v, "a": a, "tau": a, "xdd": np.ones(6)}[port.name] for port in kernel.inputs]
+            state = inputs_of(kernel, q, v, a)
+            given = [state[port.name] for port in kernel.inputs]
             ours, plain = kernel(*given), evaluate(kernel.program, given).values()
             pairs = zip(ours if isinstance(ours, tuple) else (ours,), plain)
             differences += [relative(np.asarray(x) - y, y) for x, y in pairs]

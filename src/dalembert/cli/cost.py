@@ -10,6 +10,8 @@ examples:
   dalembert cost panda.urdf --quantity jacobian --frame panda_hand
   dalembert cost panda.urdf --algorithms --plot a.png   as bars
   dalembert cost stacker --keep-symbols                 symbols stay inputs instead of taking their default values
+  dalembert cost four_bar                               under the constraints of the model
+  dalembert cost four_bar --constraints none            of the open tree
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dalembert.cli.options import add_common, add_model, add_quantities, chosen_quantities, open_model, plot
-from dalembert.cli.state import tree_of
+from dalembert.cli.state import acting, add_acting, dynamics_of, tree_of
 from dalembert.cli.terminal import Cell, Terminal
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
 from dalembert.files import write_whole
@@ -56,16 +58,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="with --algorithms: count also what takes minutes")
     parser.add_argument("--keep-symbols", action="store_true", help="leave symbols of the model as inputs")
     parser.add_argument("--plot", metavar="FILE", type=plot, help="draw the counts as bars: .png, .svg or .pdf")
+    add_acting(parser.add_argument_group("what acts"))
     add_common(parser)
 
 
 def run(options: argparse.Namespace, terminal: Terminal) -> int:
     if options.keep_symbols and options.algorithms:
         raise ArgumentError("--algorithms counts on numbers; leave out --keep-symbols")
+    if options.keep_symbols and acting(options.constraints):
+        keeping = open_model(options, numeric=False)
+        if keeping.symbols and keeping.constraints:
+            raise ArgumentError(
+                f"{keeping.name!r} has constraints, and the values of its symbols decide which rows are independent; "
+                "leave out --keep-symbols, or count the open tree with --constraints none"
+            )
     if options.all and not options.algorithms:
         raise ArgumentError("--all belongs to --algorithms; give that, too, or leave it out")
     mechanism = open_model(options, numeric=not options.keep_symbols)
-    dynamics = tree_of(mechanism)
+    dynamics = dynamics_of(mechanism, options.include, options.constraints, options.elements)
     chosen = chosen_quantities(options, USUAL, mechanism, coordinates=True)
     ours: dict[str, Cost] = {}
     missing: dict[str, str] = {}
@@ -79,10 +89,11 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
             missing[name] = str(error)
     families = [name for name in FAMILIES if name in ours]
     counted: dict[str, list[AlgorithmCost]] = {}
+    tree = dynamics if dynamics.is_tree or not options.algorithms else tree_of(mechanism)
     if options.algorithms:
         for name in families:
             terminal.progress(f"counting the algorithms of {name} ...")
-            counted[name] = list(count_algorithms(dynamics, name, options.all))
+            counted[name] = list(count_algorithms(tree, name, options.all))
     if options.plot is not None:
         _draw(options.plot, mechanism.name, ours, counted)
     if options.json:
@@ -104,14 +115,16 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
         terminal.json(data)
         return 0
 
-    terminal.say(f"{mechanism.name}: operations per state of the compiled quantities", "bold")
+    under = "" if dynamics.is_tree else ", with its constraints and force elements"
+    terminal.say(f"{mechanism.name}: operations per state of the compiled quantities{under}", "bold")
     rows = [(name, *_numbers(cost), str(cost.live)) for name, cost in ours.items()]
     terminal.table(("quantity", *TITLES, "live"), rows)
     for reason, names in _by_reason(missing).items():
         terminal.say(f"  {', '.join(names)}: {reason}", "dim")
     for name, counts in counted.items():
         terminal.title(f"{name}, every algorithm on the robot as it is described:")
-        best = ours[name].operations
+        compiled = tree.cost(name)
+        best = compiled.operations
         lines: list[tuple[str | Cell, ...]] = []
         for count in counts:
             if count.cost is None:
@@ -119,7 +132,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
             else:
                 ratio = f"{count.cost.operations / best:.2f}" if best else ""
                 lines.append((count.algorithm, *_numbers(count.cost), ratio))
-        kernel = ("compiled by dalembert", *_numbers(ours[name]), "1.00" if best else "")
+        kernel = ("compiled by dalembert", *_numbers(compiled), "1.00" if best else "")
         lines.append(tuple(Cell(cell, "good") for cell in kernel))
         terminal.table(("algorithm", *TITLES, "ratio"), lines)
     if options.tables:

@@ -45,6 +45,8 @@ OPTIONAL = {
     "torch": ("gradients for PyTorch", "pip install 'dalembert[torch]'"),
     "jax": ("gradients for JAX", "pip install 'dalembert[jax]'"),
     "casadi": ("functions of CasADi, both ways", "pip install 'dalembert[casadi]'"),
+    "fmpy": ("validation and simulation of FMUs", "pip install 'dalembert[fmi]'"),
+    "ziglang": ("a C compiler, for binaries of FMUs", "pip install 'dalembert[fmi]'"),
     "cupy": ("kernels on CUDA devices", "pip install 'dalembert[cuda]'"),
 }
 """Distribution -> what it is for, and how to get it."""

@@ -1,4 +1,5 @@
-"""Write a quantity of a mechanism as source code: C, CUDA, Python, JavaScript, LaTeX, or LLVM's language.
+"""Write a quantity of a mechanism as source code: C, CUDA, Python, JavaScript, LaTeX, or LLVM's language; or all of it
+as a functional mock-up unit (FMI).
 
 The code has the numbers of the mechanism folded in, needs no library, allocates nothing, and computes exactly what the
 compiled kernel does.
@@ -11,6 +12,7 @@ examples:
   dalembert export panda.urdf mass_matrix --single --to .             float instead of double
   dalembert export panda.urdf inverse_dynamics --parameter panda_hand.mass --wrench panda_hand    stay inputs
   dalembert export four_bar forward_dynamics                          under the constraints of the model
+  dalembert export four_bar --fmu 3 --q 1,-0.7,1.6 --output energy    a unit of FMI 3, four_bar.fmu
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import argparse
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dalembert.cli.options import add_common, add_frame, add_model, chosen_quantities, open_model
 from dalembert.cli.state import TERMS, acting, add_state, vector
@@ -41,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "quantity",
         metavar="QUANTITY",
+        nargs="?",
         help="inverse_dynamics, mass_matrix, ...; `dalembert cost MODEL --quantity all` lists all",
     )
     parser.add_argument(
@@ -67,6 +70,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="wrenches",
         help="a body or frame on which an external wrench [force; moment] acts, an input; may be repeated",
     )
+    parser.add_argument(
+        "--fmu",
+        metavar="VERSION",
+        choices=("2", "3"),
+        help="write a functional mock-up unit of FMI 2 or 3, by default to MODEL.fmu, which starts at --q",
+    )
+    parser.add_argument(
+        "--output",
+        metavar="QUANTITY[:FRAME]",
+        action="append",
+        default=[],
+        dest="outputs",
+        help="with --fmu, a quantity that the unit computes besides its states; may be repeated",
+    )
+    parser.add_argument("--no-binary", action="store_true", help="with --fmu, the sources alone")
     parser.add_argument("--single", action="store_true", help="single precision: float instead of double")
     parser.add_argument("--numeric", action="store_true", help="fold in the default values of symbols")
     add_state(parser, velocity=False)
@@ -74,6 +92,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, terminal: Terminal) -> int:
+    if options.fmu:
+        return _write_unit(options, terminal)
+    if options.outputs or options.no_binary:
+        raise ArgumentError("--output and --no-binary belong to --fmu; give --fmu 3, or leave them out")
+    if options.quantity is None:
+        raise ArgumentError("which quantity? Name one, such as inverse_dynamics, or give --fmu 3")
     language = _language(options)
     _check_name(options.name, language)
     if options.single and not LANGUAGES[language].precisions:
@@ -92,17 +116,40 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     return 0
 
 
-def _exported(mechanism: Mechanism, options: argparse.Namespace, language: str) -> tuple[str, tuple[str, ...]]:
-    """Source of a quantity, and what its input ``parameters`` holds."""
-    from dalembert.dynamics import CONSTRAINT_QUANTITIES, Dynamics
+def _write_unit(options: argparse.Namespace, terminal: Terminal) -> int:
+    """A functional mock-up unit of the whole mechanism."""
+    for given, name in (
+        (options.quantity, "QUANTITY"),
+        (options.language, "--language"),
+        (options.single, "--single"),
+        (options.frame, "--frame"),
+    ):
+        if given:
+            raise ArgumentError(f"{name} does not belong to --fmu, which writes the whole system; leave it out")
+    mechanism = open_model(options, numeric=True)
+    dynamics = _dynamics(mechanism, options)
+    path = Path(options.to or f"{identifier(options.name or mechanism.name)}.fmu")
+    if path.is_dir() or str(options.to or "").endswith("/"):
+        path.mkdir(exist_ok=True)
+        path /= f"{identifier(options.name or mechanism.name)}.fmu"
+    outputs: list[Any] = []
+    for text in options.outputs:
+        quantity, _, frame = text.partition(":")
+        outputs.append((quantity, {"frame": frame}) if frame else quantity)
+    dynamics.fmu(
+        path, options.fmu, name=options.name, outputs=outputs, binary=False if options.no_binary else None,
+    )  # fmt: skip
+    states = mechanism.nq + mechanism.nv
+    terminal.say(f"{mechanism.name}: FMI {options.fmu} written to {path} ({states} states)")
+    return 0
+
+
+def _dynamics(mechanism: Mechanism, options: argparse.Namespace) -> Dynamics:
+    """The dynamics that the options describe."""
+    from dalembert.dynamics import Dynamics
     from dalembert.simulation.state import as_position
 
-    for option, items in (("constraints", mechanism.constraints), ("elements", mechanism.forces)):
-        if getattr(options, option) and not items:
-            raise ArgumentError(f"{mechanism.name!r} has none: leave out --{option}")
-    if options.q and not mechanism.constraints:
-        raise ArgumentError("--q says where loops close; there are no constraints, leave it out")
-    dynamics = Dynamics(
+    return Dynamics(
         mechanism,
         constraints=acting(options.constraints),
         elements=acting(options.elements),
@@ -112,6 +159,18 @@ def _exported(mechanism: Mechanism, options: argparse.Namespace, language: str) 
         reference=as_position(mechanism, vector(options.q, "--q")),
         dtype="float32" if options.single else None,
     )
+
+
+def _exported(mechanism: Mechanism, options: argparse.Namespace, language: str) -> tuple[str, tuple[str, ...]]:
+    """Source of a quantity, and what its input ``parameters`` holds."""
+    from dalembert.dynamics import CONSTRAINT_QUANTITIES
+
+    for option, items in (("constraints", mechanism.constraints), ("elements", mechanism.forces)):
+        if getattr(options, option) and not items:
+            raise ArgumentError(f"{mechanism.name!r} has none: leave out --{option}")
+    if options.q and not mechanism.constraints:
+        raise ArgumentError("--q says where loops close; there are no constraints, leave it out")
+    dynamics = _dynamics(mechanism, options)
     if options.quantity in CONSTRAINT_QUANTITIES:
         quantity: str = options.quantity
         frame: dict[str, str] = {}

@@ -47,6 +47,11 @@ def add_state(parser: argparse.ArgumentParser, velocity: bool = True) -> None:
             metavar="...",
             help=f"velocities in rad/s or m/s: JOINT=VALUE, a single one such as base.vx=VALUE, {what} (default: zero)",
         )
+    add_acting(group)
+
+
+def add_acting(group: Any) -> None:
+    """--constraints, --elements and --include: what acts in the mechanism."""
     group.add_argument(
         "--constraints",
         metavar="NAME",

@@ -26,7 +26,6 @@ from typing import Any
 
 from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import Array
-from dalembert.algebra.repeat import repeat
 from dalembert.algebra.scalar import Scalar, is_number
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.triangular import TreeFactors
@@ -35,6 +34,7 @@ from dalembert.constraints.state import State
 from dalembert.contact.pairs import above
 from dalembert.contact.rigid import OPEN, SLIDES, STICKS, Delassus, Equalities, RigidStep
 from dalembert.contact.rows import ContactSet, RowsNow
+from dalembert.contact.sweeps import after_sweeps
 from dalembert.errors import UnsupportedError
 from dalembert.kinematics.relative import Pair
 from dalembert.model import WORLD, Mechanism
@@ -42,9 +42,6 @@ from dalembert.model.contact import SOLIMP, SOLREF
 
 LEAST_IMPEDANCE, MOST_IMPEDANCE = 0.0001, 0.9999
 """Between these MuJoCo keeps impedances."""
-
-STEPS_PER_VISIT = 2
-"""Downhill in one cone before the next: the product of it with the sweeps decides, and matters little."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,11 +126,10 @@ def impedance(solimp: Sequence[Scalar], gap: Scalar) -> Scalar:
     if is_number(power) and power == 1:
         y = x
     else:
-        if not (is_number(power) and float(power).is_integer() and 1 < power <= 64):
-            raise UnsupportedError(f"the power of solimp is a whole number here, 1 to 64, not {power}")
-        p = int(power)
-        rising = _power(x, p) / _power(middle, p - 1)
-        falling = 1 - _power(1 - x, p) / _power(1 - middle, p - 1)
+        if not is_number(power) or power < 1:
+            raise UnsupportedError(f"the power of solimp is a number from 1 on, not {power}")
+        rising = _power(x, power) / _power(middle, power - 1)
+        falling = 1 - _power(1 - x, power) / _power(1 - middle, power - 1)
         y = scalar.select(above(x, middle), falling, rising)
     return _held(least + y * (most - least), LEAST_IMPEDANCE, MOST_IMPEDANCE)
 
@@ -142,11 +138,15 @@ def _held(x: Scalar, low: float, high: float) -> Scalar:
     return scalar.minimum(scalar.maximum(x, low), high)
 
 
-def _power(x: Scalar, p: int) -> Scalar:
-    made: Scalar = 1
-    for _ in range(p):
-        made = made * x
-    return made
+def _power(x: Scalar, p: float) -> Scalar:
+    """x^p for x not below 0."""
+    if float(p).is_integer() and p <= 8:
+        made: Scalar = 1
+        for _ in range(int(p)):
+            made = made * x
+        return made
+    there = above(x, 0)
+    return scalar.select(there, scalar.exp(p * scalar.log(scalar.select(there, x, 1))), 0)
 
 
 def stiffness_and_damping(solref: Sequence[Scalar], most: Scalar, h: Scalar) -> tuple[Scalar, Scalar]:
@@ -290,9 +290,7 @@ class _Problem:
             softness = weights.velocities[place] * (1 - d) / d
             self.cones.append(self._single(row, softness, -h * b * before[row], 1, -h * most, h * most))
 
-    def _contact(
-        self, point: Any, now: Any, before: list[Scalar], h: Scalar, weights: tuple[Scalar, Scalar]
-    ) -> _Cone:
+    def _contact(self, point: Any, now: Any, before: list[Scalar], h: Scalar, weights: tuple[Scalar, Scalar]) -> _Cone:
         item = now.contact
         d = impedance(item.solimp, now.gap)
         k, b = stiffness_and_damping(item.solref, item.solimp[1], h)
@@ -348,20 +346,20 @@ class _Problem:
         part = scalar.maximum if cone.least is not None else scalar.minimum
         return [part(p[cone.rows[0]], 0)]
 
+    HELD = ("A", "change", "cones")
+    """What a sweep reads."""
+
     def solved(self, start: Array, sweeps: int) -> list[Scalar]:
         """The impulses after so many sweeps."""
+        return after_sweeps(self, list(start), sweeps)
 
-        def sweep(p: Array) -> tuple[Array]:
-            now = list(p)
-            for cone in self.cones:
-                for _ in range(STEPS_PER_VISIT if len(cone.rows) > 1 else 1):
-                    own = self._own(cone, now)
-                    for k, old, new in zip(cone.rows, own, self._downhill(cone, own, now)):
-                        now[k] = now[k] - old + new
-            return (arrays.asarray(now),)
-
-        (found,) = repeat(sweep, (arrays.asarray(list(start)),), sweeps)
-        return list(found)
+    def swept(self, now: list[Scalar]) -> list[Scalar]:
+        """The impulses after one sweep."""
+        for cone in self.cones:
+            own = self._own(cone, now)
+            for k, old, new in zip(cone.rows, own, self._downhill(cone, own, now)):
+                now[k] = now[k] - old + new
+        return now
 
     def residuals(self, p: list[Scalar]) -> tuple[Scalar, Scalar]:
         """The natural map p - projection(p - step slope), over the step in m/s and itself in N s: the largest."""

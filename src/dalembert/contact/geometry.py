@@ -27,7 +27,8 @@ from dalembert.algebra.arrays import Array
 from dalembert.algebra.scalar import Scalar, sqrt
 from dalembert.algebra.transform import Transform
 from dalembert.algebra.vectors import cross, dot
-from dalembert.contact.pairs import PAIRS, direction
+from dalembert.contact.choices import direction
+from dalembert.contact.pairs import PAIRS
 from dalembert.contact.surfaces import Surfaces
 from dalembert.errors import UnsupportedError
 from dalembert.model import Contact, Ground, Shape

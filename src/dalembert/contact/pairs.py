@@ -11,42 +11,15 @@ first, point of the second) for every point, in world axes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.transform import Transform
 from dalembert.algebra.vectors import dot
+from dalembert.contact.boxes import box_box
+from dalembert.contact.choices import Touching, above, clamped, direction, smallest, span
 from dalembert.model import Shape
-
-Touching = tuple[Scalar, Array, Array, Array]
-"""Gap, normal, point of the first, point of the second."""
-
-
-def above(x: Scalar, y: Scalar) -> Any:
-    """Whether x > y; complex numbers are compared by their real parts, so the complex step works."""
-    return x.real > y.real if scalar.is_number(x) and scalar.is_number(y) else x > y
-
-
-def direction(vector: Array, otherwise: Array) -> tuple[Array, Scalar]:
-    """A vector divided by its length, another unit vector where it has none, and that length.
-
-    Args:
-        vector: three scalars.
-        otherwise: the direction of a zero vector.
-    """
-    square = dot(vector, vector)
-    there = above(square, 0)
-    length = scalar.sqrt(square)
-    divisor = scalar.select(there, length, 1)
-    found = [scalar.select(there, x / divisor, y) for x, y in zip(vector, otherwise)]
-    return arrays.asarray(found), length
-
-
-def clamped(x: Scalar, low: Scalar, high: Scalar) -> Scalar:
-    """x, but not below low and not above high."""
-    return scalar.minimum(scalar.maximum(x, low), high)
 
 
 def _spheres(a: Array, r_a: Scalar, b: Array, r_b: Scalar) -> Touching:
@@ -98,16 +71,6 @@ def _halves(box: Shape) -> list[Scalar]:
     return [edge / 2 for edge in box.size]
 
 
-def smallest(values: list[Scalar]) -> list[Scalar]:
-    """1 for the smallest of several values, the first of them if equal, and 0 for all others."""
-    least, found = values[0], [1, *(0 for _ in values[1:])]
-    for k, x in enumerate(values[1:], 1):
-        less = above(least, x)
-        least = scalar.select(less, x, least)
-        found = [scalar.select(less, 1 if i == k else 0, old) for i, old in enumerate(found)]
-    return found
-
-
 def nearest_on_box(point: Array, halves: list[Scalar]) -> tuple[Scalar, Array, Array]:
     """Signed distance, outward normal and nearest point of the surface of a box, in its axes.
 
@@ -152,7 +115,7 @@ def capsule_box(a: Shape, at_a: Transform, b: Shape, at_b: Transform) -> list[To
     _, normal, _ = nearest_on_box(p + near * u, halves)
     # The part of the axis between the planes through four sides, for each pair of opposite faces.
     face = smallest([-scalar.absolute(n) for n in normal])
-    spans = [_span(p[k], u[k], halves[k]) for k in range(3)]
+    spans = [span(p[k], u[k], halves[k]) for k in range(3)]
     ends = []
     for i, j in ((1, 2), (0, 2), (0, 1)):
         begin = scalar.maximum(scalar.maximum(spans[i][0], spans[j][0]), 0)
@@ -163,17 +126,6 @@ def capsule_box(a: Shape, at_a: Transform, b: Shape, at_b: Transform) -> list[To
     begin, end = (sum(f * x for f, x in zip(face, options)) for options in zip(*ends))
     low, high = scalar.minimum(near, begin), scalar.maximum(near, end)
     return [_ball_on_box(p + share * u, a.size[0], b, at_b) for share in (low, high)]
-
-
-def _span(p: Scalar, u: Scalar, half: Scalar) -> tuple[Scalar, Scalar]:
-    """Between which shares p + s u lies within +-half; everywhere or nowhere if u is zero."""
-    moving = above(scalar.absolute(u), 0)
-    divisor = scalar.select(moving, u, 1)
-    one, two = (-half - p) / divisor, (half - p) / divisor
-    inside = above(half, scalar.absolute(p))
-    low = scalar.select(moving, scalar.minimum(one, two), scalar.select(inside, 0, 2))
-    high = scalar.select(moving, scalar.maximum(one, two), scalar.select(inside, 1, -1))
-    return low, high
 
 
 def _nearest_share(p: Array, u: Array, halves: list[Scalar]) -> Scalar:
@@ -216,5 +168,6 @@ PAIRS: dict[tuple[str, str], Callable[[Shape, Transform, Shape, Transform], list
     ("capsule", "capsule"): capsule_capsule,
     ("sphere", "box"): sphere_box,
     ("capsule", "box"): capsule_box,
+    ("box", "box"): box_box,
 }
 """Law of every pair of kinds; also used with the kinds exchanged."""

@@ -27,15 +27,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import Array
-from dalembert.algebra.repeat import repeat
 from dalembert.algebra.scalar import Scalar
 from dalembert.algorithms.triangular import TreeFactors, factor
 from dalembert.constraints.known_rank import dot, solve_of_rank
 from dalembert.contact.pairs import above
 from dalembert.contact.rows import ContactSet, RowsNow
+from dalembert.contact.sweeps import after_sweeps
 
 PUSH_PART = 0.2
 """Of a depth, taken away in one step while forces press the bodies together."""
@@ -238,33 +239,33 @@ class _Problem:
                     self.coefficients[disk[0]] = getattr(now.contact, coefficient)
         for _, disk in self.disks:
             self.discs[disk[0]] = _local(A, disk)
-        self.ranges = [
-            (k, bound(lower, before[k], without[k], 0, h), bound(upper, -before[k], -without[k], 0, h))
+        self.ranges = {
+            k: (bound(lower, before[k], without[k], 0, h), bound(upper, -before[k], -without[k], 0, h))
             for k, (lower, upper) in zip(layout.limit_rows, rows.limits)
             if not self.empty[k]
-        ]
-        self.dry = [(k, h * f) for k, f in zip(layout.dry_rows, rows.dry) if not self.empty[k]]
+        }
+        self.dry = {k: h * f for k, f in zip(layout.dry_rows, rows.dry) if not self.empty[k]}
+
+    HELD = ("A", "without", "steps", "bounds", "coefficients", "discs", "ranges", "dry")
+    """What a sweep reads."""
 
     def solved(self, start: Array, sweeps: int) -> list[Scalar]:
         """The impulses after so many sweeps."""
-        first = [0 if nothing else x for nothing, x in zip(self.empty, start)]
+        return after_sweeps(self, [0 if nothing else x for nothing, x in zip(self.empty, start)], sweeps)
 
-        def sweep(p: Array) -> tuple[Array]:
-            now = list(p)
-            for k in self.bounds:
-                now[k] = self._normal(k, now[k], self._velocity(k, now))
-                for normal, disk in self.disks:
-                    if normal == k:
-                        for row, value in zip(disk, self._disk(normal, disk, now)):
-                            now[row] = value
-            for k, (_, lower), (_, upper) in self.ranges:
-                now[k] = self._range(k, now[k], self._velocity(k, now), lower, upper)
-            for k, most in self.dry:
-                now[k] = _clamped(now[k] - self._velocity(k, now) * self.steps[k], most)
-            return (arrays.asarray(now),)
-
-        (found,) = repeat(sweep, (arrays.asarray(first),), sweeps)
-        return list(found)
+    def swept(self, now: list[Scalar]) -> list[Scalar]:
+        """The impulses after one sweep."""
+        for k in self.bounds:
+            now[k] = self._normal(k, now[k], self._velocity(k, now))
+            for normal, disk in self.disks:
+                if normal == k:
+                    for row, value in zip(disk, self._disk(normal, disk, now)):
+                        now[row] = value
+        for k, ((_, lower), (_, upper)) in self.ranges.items():
+            now[k] = self._range(k, now[k], self._velocity(k, now), lower, upper)
+        for k, most in self.dry.items():
+            now[k] = _clamped(now[k] - self._velocity(k, now) * self.steps[k], most)
+        return now
 
     def _velocity(self, k: int, p: list[Scalar]) -> Scalar:
         return self.without[k] + dot(self.A[k], p)
@@ -324,9 +325,9 @@ class _Problem:
             step = self.discs[disk[0]][3] if len(disk) == 2 else self.steps[disk[0]]
             square: Scalar = sum((x - y) * (x - y) for x, y in zip(own, back))
             note(_root(square), step, size)
-        for k, (_, lower), (_, upper) in self.ranges:
+        for k, ((_, lower), (_, upper)) in self.ranges.items():
             note(scalar.absolute(p[k] - self._range(k, p[k], u[k], lower, upper)), self.steps[k])
-        for k, most in self.dry:
+        for k, most in self.dry.items():
             note(scalar.absolute(p[k] - _clamped(p[k] - u[k] * self.steps[k], most)), self.steps[k])
         return fast, strong
 
@@ -352,12 +353,12 @@ class _Problem:
         friction: Scalar = 0
         for _, disk in self.disks:
             friction = friction - dot([p[k] for k in disk], [mean[k] for k in disk])
-        for k, _ in self.dry:
+        for k in self.dry:
             friction = friction - p[k] * mean[k]
         impact: Scalar = 0
         push: Scalar = 0
         pairs = [(k, p[k], self.pushes[k]) for k in self.bounds]
-        for k, (back, _), (forth, _) in self.ranges:
+        for k, ((back, _), (forth, _)) in self.ranges.items():
             pairs += [(k, scalar.maximum(p[k], 0), back), (k, scalar.minimum(p[k], 0), -forth)]
         for k, impulse, pushed in pairs:
             work = impulse * pushed / 2

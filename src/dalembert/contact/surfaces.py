@@ -12,7 +12,7 @@ from dalembert.algebra.arrays import Array
 from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.transform import Transform
 from dalembert.algebra.vectors import dot
-from dalembert.contact.pairs import above
+from dalembert.contact.choices import above
 from dalembert.errors import ModelError
 from dalembert.model import Ground
 from dalembert.model.formula import Formula
@@ -55,6 +55,13 @@ class Surfaces:
             foot = arrays.asarray([x, y, height])
         normal = arrays.asarray([-slopes[0], -slopes[1], 1])
         return self.at.apply(foot), self.at.rotate(normal / scalar.sqrt(dot(normal, normal)))
+
+    def height(self, x: Scalar, y: Scalar) -> Scalar:
+        """z of a curved ground above a point of its own x, y plane."""
+        if self.ground.kind == "height-field":
+            return _field(self.ground, x, y)[0]
+        program = _derivatives(self.ground.function, self.ground.names)
+        return inline(program, {"x": x, "y": y, "c": list(self.ground.coefficients)})["f"][0]
 
     def normal(self, k: int, point: Array) -> Array:
         """The unit normal of surface k near a point of the world."""

@@ -14,11 +14,13 @@ from dalembert.constraints.vicinity import decomposed
 from dalembert.constraints.violation import INCONSISTENT
 from dalembert.control.linear import dynamics_of, linearize, motors_of
 from dalembert.dynamics import Dynamics
-from dalembert.errors import ArgumentError, ModelWarning, SingularityError
+from dalembert.errors import ArgumentError, ModelWarning, SingularityError, UnsupportedError
+from dalembert.formulations.motion import DerivedDynamics
 from dalembert.kinematics import manifold
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_real
 from dalembert.model.names import as_names
+from dalembert.simulation.stabiliser import Moving
 from dalembert.simulation.state import as_parameters, as_position, as_velocity
 
 STEADY_ROUNDING = 1e-14
@@ -46,7 +48,7 @@ class Equilibrium:
 
 
 def equilibrium(
-    mechanism: Mechanism | Dynamics,
+    mechanism: Moving,
     q0: Any = None,
     v: Any = None,
     *,
@@ -61,7 +63,7 @@ def equilibrium(
     digits only; a warning says so. What changes with time counts as it is at t = 0.
 
     Args:
-        mechanism: the mechanism, or its dynamics.
+        mechanism: the mechanism, or equations of motion, or the dynamics of either.
         q0: guess of the positions, nq numbers or by joint name; neutral by default.
         v: velocities of a steady motion that are kept, such as the rate of a turntable; zero by default.
         actuated: names of the joints, or of single velocities, with a motor, whose forces are found too; of surplus
@@ -77,6 +79,11 @@ def equilibrium(
     if values is not None:
         dynamics = dynamics.with_parameters(values)
     model = dynamics.mechanism
+    if getattr(model, "speeds", ()):
+        raise UnsupportedError(
+            f"the velocities of {model.name!r} are speeds of their own; equilibria are found of mechanisms, and of "
+            "equations in the rates of their coordinates"
+        )
     q, speed = as_position(model, q0), as_velocity(model, v)
     if model.nv == 0:
         raise ArgumentError(f"{model.name!r} has no degree of freedom: every joint is fixed or locked")
@@ -105,11 +112,26 @@ def equilibrium(
         )
     tau = np.zeros(model.nv)
     tau[motors] = forces
+    if isinstance(dynamics, DerivedDynamics):
+        tau = _inputs(dynamics, q, speed, tau, problem.last if isinstance(problem, _Tree) else ())
     stable = None
     if dynamics.is_tree and not speed.any():
         poles = linearize(dynamics, q, speed, tau, parameters=values).poles
         stable = bool(poles.real.max() < 1e-6 * max(1.0, float(np.abs(poles).max())))
     return Equilibrium(q, speed, tau, residual, stable)
+
+
+def _inputs(dynamics: DerivedDynamics, q: np.ndarray, v: np.ndarray, tau: np.ndarray, last: tuple[Any, ...]) -> Any:
+    """The inputs of equations that give generalised forces."""
+    count = len(dynamics.input_names)
+    D = np.array([dynamics.input_forces(q, v, unit, *last) for unit in np.eye(count)]).reshape(count, len(v)).T
+    found = np.linalg.lstsq(D, tau, rcond=None)[0]
+    if np.abs(D @ found - tau).max(initial=0.0) > 1e-9 * max(1.0, float(np.abs(tau).max(initial=0.0))):
+        raise ArgumentError(
+            f"{dynamics.mechanism.name!r}: its inputs, {', '.join(dynamics.input_names) or 'none'}, do not act on the "
+            "actuated velocities alone; name those that they drive"
+        )
+    return found
 
 
 class _Tree:
@@ -119,7 +141,8 @@ class _Tree:
 
     def __init__(self, dynamics: Dynamics, v: np.ndarray, values: np.ndarray | None):
         self.dynamics, self.v = dynamics, v
-        self.last = () if values is None else (values,)
+        time = (np.float64(0),) if dynamics.takes_time else ()
+        self.last = time if values is None else (*time, values)
 
     def at(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Needed forces, constraint residuals, constraint rows."""

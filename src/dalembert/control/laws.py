@@ -20,33 +20,33 @@ from dalembert.algorithms.triangular import factor, inverse
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 from dalembert.kinematics.manifold import difference
-from dalembert.model import Mechanism
 from dalembert.model.checks import expect_choice, expect_real, real_array, shown
 from dalembert.model.record import fingerprint
 from dalembert.native.kernel import Kernel, traced_kernel
+from dalembert.simulation.stabiliser import Moving, movable
 from dalembert.simulation.state import as_flag
 from dalembert.tracing.evaluate import inline
 from dalembert.tracing.program import Port
 
 
-def gravity_compensation(mechanism: Mechanism | Dynamics, *, driven_base: bool = False) -> Kernel:
+def gravity_compensation(mechanism: Moving, *, driven_base: bool = False) -> Kernel:
     """tau = gravity(q): the mechanism floats. Inputs: q.
 
     Args:
-        mechanism: the mechanism, or its dynamics.
+        mechanism: the mechanism, or equations of motion, or the dynamics of either.
         driven_base: a free joint is refused, because no motor gives the six forces that the law asks of it; true allows
             it, for vehicles that have thrusters.
     """
-    return _dynamics(mechanism, driven_base).kernel("gravity")
+    return tree_dynamics(mechanism, driven_base).kernel("gravity")
 
 
-def pd_with_gravity(mechanism: Mechanism | Dynamics, *, driven_base: bool = False) -> Kernel:
+def pd_with_gravity(mechanism: Moving, *, driven_base: bool = False) -> Kernel:
     """tau = gravity(q) + kp (q_ref - q) - kd v. Inputs: q, v, q_ref, kp, kd; gains per velocity.
 
     Globally stable for any positive gains (Takegaki and Arimoto 1981).
 
     Args:
-        mechanism: the mechanism, or its dynamics.
+        mechanism: the mechanism, or equations of motion, or the dynamics of either.
         driven_base: a free joint is refused, because no motor gives the six forces that the law asks of it; true allows
             it, for vehicles that have thrusters.
     """
@@ -55,16 +55,18 @@ def pd_with_gravity(mechanism: Mechanism | Dynamics, *, driven_base: bool = Fals
         error = difference(d.mechanism.tree, g["q"], g["q_ref"])
         return _part(d, "gravity", g) + g["kp"] * error - g["kd"] * g["v"]
 
-    return _kernel(_dynamics(mechanism, driven_base), "pd_with_gravity", {}, ("q", "v", "q_ref", "kp", "kd"), {}, law)
+    return _kernel(
+        tree_dynamics(mechanism, driven_base), "pd_with_gravity", {}, ("q", "v", "q_ref", "kp", "kd"), {}, law
+    )
 
 
-def computed_torque(mechanism: Mechanism | Dynamics, *, driven_base: bool = False) -> Kernel:
+def computed_torque(mechanism: Moving, *, driven_base: bool = False) -> Kernel:
     """tau = inverse dynamics of a_ref + kd (v_ref - v) + kp (q_ref - q): every joint obeys a linear equation.
 
     Inputs: q, v, q_ref, v_ref, a_ref, kp, kd; gains per velocity, 1/s^2 and 1/s.
 
     Args:
-        mechanism: the mechanism, or its dynamics.
+        mechanism: the mechanism, or equations of motion, or the dynamics of either.
         driven_base: a free joint is refused, because no motor gives the six forces that the law asks of it; true allows
             it, for vehicles that have thrusters.
     """
@@ -75,7 +77,7 @@ def computed_torque(mechanism: Mechanism | Dynamics, *, driven_base: bool = Fals
         return _part(d, "inverse_dynamics", {**g, "a": a})
 
     return _kernel(
-        _dynamics(mechanism, driven_base),
+        tree_dynamics(mechanism, driven_base),
         "computed_torque",
         {},
         ("q", "v", "q_ref", "v_ref", "a_ref", "kp", "kd"),
@@ -85,7 +87,7 @@ def computed_torque(mechanism: Mechanism | Dynamics, *, driven_base: bool = Fals
 
 
 def operational_space(
-    mechanism: Mechanism | Dynamics, frame: str, *, point: Sequence[float] = (0, 0, 0), task: str = "pose",
+    mechanism: Moving, frame: str, *, point: Sequence[float] = (0, 0, 0), task: str = "pose",
     damping: float = 0.0, driven_base: bool = False,
 ) -> Kernel:  # fmt: skip
     """A frame follows a motion in space while the null space holds a posture (Khatib 1987).
@@ -98,7 +100,7 @@ def operational_space(
     q_ref, posture_kp, posture_kd (nv).
 
     Args:
-        mechanism: the mechanism, or its dynamics.
+        mechanism: the mechanism, or equations of motion, or the dynamics of either.
         frame: name of a frame or body.
         point: that follows, components in the frame.
         task: ``"position"`` or ``"pose"``.
@@ -114,7 +116,7 @@ def operational_space(
     )
     if place.shape != (3,) or not np.isfinite(place).all():
         raise ArgumentError(f"point = {shown(point)}; give three numbers, finite ones")
-    dynamics = _dynamics(mechanism, driven_base)
+    dynamics = tree_dynamics(mechanism, driven_base)
     dynamics.mechanism.frame(frame)  # says if there is none
     m = 3 if task == "position" else 6
     if dynamics.mechanism.nv < m and not damping:
@@ -152,8 +154,20 @@ def operational_space(
     return _kernel(dynamics, "operational_space", extra, (*names, "q_ref", "posture_kp", "posture_kd"), options, law)
 
 
-def _dynamics(mechanism: Mechanism | Dynamics, driven_base: bool) -> Dynamics:
-    found = mechanism if isinstance(mechanism, Dynamics) else Dynamics(mechanism)
+def tree_dynamics(mechanism: Moving, driven_base: bool) -> Dynamics:
+    """The dynamics that a law is made of; what these laws are not for is refused.
+
+    Args:
+        mechanism: the mechanism, or its dynamics.
+        driven_base: whether a free joint is driven.
+    """
+    given = movable(mechanism)
+    found = given if isinstance(given, Dynamics) else Dynamics(given)
+    if found.input_names != found.velocity_names() or found.takes_time != (not found.is_tree):
+        raise ArgumentError(
+            f"{found.mechanism.name!r}: these laws need equations without explicit time whose inputs act on the rates "
+            "of the coordinates, one on each"
+        )
     if found.rows:
         raise ArgumentError(
             f"{found.mechanism.name!r} has constraints; these laws are for trees. Dynamics.drive_forces finds the "

@@ -13,14 +13,16 @@ import numpy as np
 from dalembert.dynamics import Dynamics
 from dalembert.dynamics.linearization import LinearModel
 from dalembert.errors import ArgumentError, SingularityError
+from dalembert.formulations.motion import DerivedDynamics
 from dalembert.model import Mechanism
 from dalembert.model.checks import real_array, shown
-from dalembert.model.names import as_names, velocity_names
+from dalembert.model.names import as_names, position_names, velocity_names
+from dalembert.simulation.stabiliser import Moving, movable
 from dalembert.simulation.state import as_parameters, as_position, as_velocity
 
 
 def linearize(
-    mechanism: Mechanism | Dynamics,
+    mechanism: Moving,
     q: Any = None,
     v: Any = None,
     tau: Any = None,
@@ -32,8 +34,12 @@ def linearize(
 ) -> LinearModel:
     """The linear model of a mechanism around a state.
 
+    The model of equations of motion has their inputs; with speeds of their own its states are coordinates and speeds,
+    and where loops were eliminated the coordinates in it are not independent.
+
     Args:
-        mechanism: the mechanism, or its dynamics; constraints leave a model of independent coordinates.
+        mechanism: the mechanism, or equations of motion, or the dynamics of either; constraints of a mechanism leave a
+            model of independent coordinates.
         q: positions, nq numbers or by joint name; neutral by default.
         v: velocities, nv numbers or by joint name; zero by default.
         tau: generalised forces there, nv numbers; by default those that hold a tree still, else 0.
@@ -50,11 +56,13 @@ def linearize(
     values = as_parameters(dynamics, parameters)
     if dynamics.is_tree:
         last = () if values is None else (values,)
-        force = forces_of(dynamics.bias(position, velocity, *last) if tau is None else tau, model.nv)
+        time = (np.float64(0),) if dynamics.takes_time else ()
+        last = (*time, *last)
+        force = _holding(dynamics, position, velocity, last) if tau is None else tau
+        force = forces_of(force, len(dynamics.input_names))
         with np.errstate(divide="ignore", invalid="ignore"):  # reported below
             A, B = dynamics.linearize(position, velocity, force, *last)
-        names = velocity_names(model)
-        states = (*names, *(f"{name} rate" for name in names))
+        states = state_names(dynamics)
         why = "its mass matrix is singular (a body without mass or inertia can move by itself), or numbers overflow"
     else:
         if values is not None:
@@ -68,8 +76,8 @@ def linearize(
         )
     if not (np.isfinite(A).all() and np.isfinite(B).all()):
         raise SingularityError(f"{model.name!r} has no linear model at q = {position}: {why}")
-    inputs = velocity_names(model)
-    chosen = motors_of(model, actuated)
+    inputs = dynamics.input_names
+    chosen = inputs_of(dynamics, actuated)
     seen = indices_of(states, outputs, "output")
     return LinearModel(
         A, B[:, chosen], np.eye(len(A))[seen], np.zeros((len(seen), len(chosen))),
@@ -77,20 +85,57 @@ def linearize(
     )  # fmt: skip
 
 
-def dynamics_of(mechanism: Mechanism | Dynamics, include: Sequence[str] = (), parameters: Any = None) -> Dynamics:
+def _holding(dynamics: Dynamics, q: np.ndarray, v: np.ndarray, last: tuple[Any, ...]) -> np.ndarray:
+    """Generalised forces that hold a tree still; the inputs of equations as far as these drive all that they reach."""
+    if not isinstance(dynamics, DerivedDynamics):
+        return dynamics.bias(q, v, *last)
+    zero = np.zeros(len(v))
+    needed = dynamics.inverse_dynamics(q, v, zero, *last)
+    columns = [dynamics.input_forces(q, v, unit, *last) for unit in np.eye(len(dynamics.input_names))]
+    D = np.array(columns).reshape(-1, len(v)).T
+    return np.linalg.lstsq(D, needed, rcond=None)[0]
+
+
+def state_names(dynamics: Dynamics) -> tuple[str, ...]:
+    """What the states of a linear model are called: positions along velocities, then rates; with speeds of their own
+    coordinates, then speeds.
+
+    Args:
+        dynamics: of a tree, or of equations.
+    """
+    names = velocity_names(dynamics.mechanism)
+    if getattr(dynamics.mechanism, "speeds", ()):
+        return (*position_names(dynamics.mechanism), *names)
+    return (*names, *(f"{name} rate" for name in names))
+
+
+def inputs_of(dynamics: Dynamics, given: Sequence[str] | None) -> list[int]:
+    """Which entries of tau have a motor.
+
+    Args:
+        dynamics: of what moves.
+        given: names of velocities, or of joints for all of theirs, or of the inputs of equations; all if None.
+    """
+    if dynamics.input_names != dynamics.velocity_names():
+        return indices_of(dynamics.input_names, given, "input")
+    return motors_of(dynamics.mechanism, given)
+
+
+def dynamics_of(mechanism: Moving, include: Sequence[str] = (), parameters: Any = None) -> Dynamics:
     """The dynamics of a mechanism, or those given, if they fit.
 
     Args:
-        mechanism: the mechanism, or its dynamics.
+        mechanism: the mechanism, or equations of motion, or the dynamics of either.
         include: joint terms to include.
         parameters: as a user gives them; those by address become inputs of the kernels.
     """
     include = as_names("include", include)
+    mechanism = movable(mechanism)
     if isinstance(mechanism, Mechanism):
         named = map(str, parameters) if isinstance(parameters, Mapping) else ()
         return Dynamics(mechanism, include=include, parameters=[name for name in named if "." in name])
     if not isinstance(mechanism, Dynamics):
-        raise ArgumentError(f"got {type(mechanism).__name__}; give a Mechanism or its Dynamics")
+        raise ArgumentError(f"got {type(mechanism).__name__}; give a Mechanism, Equations or the Dynamics of either")
     if include not in ((), tuple(mechanism.include)):
         raise ArgumentError(f"include = {include}, but the given dynamics was made with {mechanism.include}")
     return mechanism

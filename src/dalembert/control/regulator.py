@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.control.linear import LinearModel, forces_of, indices_of, motors_of
+from dalembert.control.linear import LinearModel, forces_of, indices_of, inputs_of, motors_of, state_names
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.kinematics import manifold
 from dalembert.model import Mechanism
 from dalembert.model.checks import real_array
 from dalembert.model.names import velocity_names
+from dalembert.simulation.stabiliser import Moving, movable
 from dalembert.simulation.state import as_position, as_velocity
 
 STAYS = 1e-7
@@ -115,7 +116,7 @@ def weight_matrix(given: Any, n: int, name: str) -> np.ndarray:
 
 
 def state_feedback(
-    mechanism: Mechanism | Dynamics,
+    mechanism: Moving,
     K: Any,
     q: Any,
     v: Any = None,
@@ -126,7 +127,7 @@ def state_feedback(
     """A controller for ``simulate``: tau - K x, with x the deviation from a state along tangent vectors.
 
     Args:
-        mechanism: the mechanism, or its dynamics.
+        mechanism: the mechanism, or equations of motion, or the dynamics of either.
         K: gains, (m, n).
         q: positions to keep, nq numbers or by joint name.
         v: velocities to keep; zero by default.
@@ -134,14 +135,18 @@ def state_feedback(
         actuated: names of the velocities that the m inputs act on, in order, or of joints; all by default.
         states: names of the n entries of x, as in :class:`LinearModel`; by default all 2 nv of a tree.
     """
+    mechanism = movable(mechanism)
     if not isinstance(mechanism, (Mechanism, Dynamics)):
-        raise ArgumentError(f"got {type(mechanism).__name__}; give a Mechanism or its Dynamics")
+        raise ArgumentError(f"got {type(mechanism).__name__}; give a Mechanism, Equations or the Dynamics of either")
+    dynamics = mechanism if isinstance(mechanism, Dynamics) else None
     model = mechanism if isinstance(mechanism, Mechanism) else mechanism.mechanism
-    nv, names = model.nv, velocity_names(model)
+    names = velocity_names(model)
+    nv = model.nv if dynamics is None else len(dynamics.input_names)
     home, speed = as_position(model, q, name="q"), as_velocity(model, v, name="v")
     base = np.zeros(nv) if tau is None else forces_of(tau, nv)
-    places = motors_of(model, actuated)
-    every = (*names, *(f"{name} rate" for name in names))
+    places = motors_of(model, actuated) if dynamics is None else inputs_of(dynamics, actuated)
+    every = (*names, *(f"{name} rate" for name in names)) if dynamics is None else state_names(dynamics)
+    speeds = bool(getattr(model, "speeds", ()))
     seen = indices_of(every, states, "state")
     gains = real_array(K, "K")
     if gains.shape != (len(places), len(seen)) or not np.isfinite(gains).all():
@@ -151,7 +156,8 @@ def state_feedback(
         )
 
     def control(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        x = np.concatenate([manifold.difference(model.tree, home, q), v - speed])
+        away = q - home if speeds else manifold.difference(model.tree, home, q)
+        x = np.concatenate([away, v - speed])
         total = base.copy()
         total[places] -= gains @ x[seen]
         return total

@@ -91,6 +91,12 @@ def tracking_lqr(
     expect(trajectory, Trajectory, "tracking_lqr, trajectory")
     points = expect_whole(points, "tracking_lqr, points", 2)
     n, model = trajectory.mechanism.nv, trajectory.mechanism
+    own = trajectory.dynamics
+    if own.input_names != own.velocity_names() or trajectory.system.has_speeds or (own.is_tree and own.takes_time):
+        raise UnsupportedError(
+            f"{model.name!r}: tracking_lqr knows equations without explicit time whose inputs act on the rates of the "
+            "coordinates, one on each"
+        )
     if not trajectory.dynamics.is_tree:
         raise UnsupportedError(
             f"{model.name!r} has constraints or force elements; tracking_lqr knows trees only. Around a single state "

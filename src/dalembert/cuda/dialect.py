@@ -53,8 +53,9 @@ def device_flavour(program: Program, real: Real, names: Names, function: str) ->
     flavour = Flavour(
         real, "bool", "__restrict__", "static __device__ __forceinline__ void",
         "static __device__ __noinline__ void", CudaDialect(_device_number(real), templates, reciprocal), sincos=pair,
+        rolled=("    #pragma unroll 1",),
     )  # fmt: skip
-    used = {node.op for node in program.nodes}
+    used = program.vocabulary
     definitions = {pair: _sincos_source(real, pair)} if {"sin", "cos"} <= used else {}
     if "div" in used:
         definitions[reciprocal] = _reciprocal_source(real, reciprocal)

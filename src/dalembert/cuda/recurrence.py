@@ -217,7 +217,7 @@ def stepper_source(
     """
     check_real(real)
     threads = threads or TRAJECTORY_THREADS
-    blocks = blocks or (2 if real == "float" and max_live(program.nodes) <= LIGHT_VALUES else 1)
+    blocks = blocks or (2 if real == "float" and max_live(program.nodes, program.loops) <= LIGHT_VALUES else 1)
     names = Names(C_RESERVED)
     for name in LOCALS:
         names.new(name)

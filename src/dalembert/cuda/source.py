@@ -95,7 +95,7 @@ def to_cuda(
     check_real(real)
     vast = len(program.nodes) > WHOLE_NODES
     width, found = NUMBER_BYTES[real], None if vast else plan_warps(program, real, parts, shape, room)
-    light = real == "float" and max_live(program.nodes) <= LIGHT_VALUES
+    light = real == "float" and max_live(program.nodes, program.loops) <= LIGHT_VALUES
     threads = threads or (LIGHT_THREADS if light else HEAVY_THREADS)
     blocks = blocks or (2 if light or vast else 1)
     names = Names(C_RESERVED | TAKEN)
@@ -114,7 +114,9 @@ def to_cuda(
         return CudaSource(face.function, kernel, whole(), block.threads, block.bytes, block.tile)
     plan = [(tuple(range(len(program.outputs))), [program])] if vast else output_groups(program, ONE_GROUP_VALUES[real])
     groups, work = [ports for ports, _ in plan], [parts for _, parts in plan]
-    spilling = not vast and max(max_live(part.nodes) for own in work for part in own) > SPILLING_VALUES[real]
+    spilling = (
+        not vast and max(max_live(part.nodes, part.loops) for own in work for part in own) > SPILLING_VALUES[real]
+    )
     longest = longest or (PIECE_NODES if vast or (spilling and len(program.nodes) > SPILLING_NODES) else FUNCTION_NODES)
     stages: list[list[str]] = []
     for own in work:

@@ -6,6 +6,8 @@ Computing common parts twice can be cheaper than that.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from dalembert.cuda.tuning import SPILL_PRICE
 from dalembert.tracing.cost import WEIGHTS, max_live
 from dalembert.tracing.passes.rebuild import rebuild
@@ -42,11 +44,12 @@ def split(program: Program, live: int, most: int = 4) -> list[Program]:
 def output_groups(program: Program, live: int) -> OutputGroups:
     """What is computed one after the other: groups of output ports, and the programs for each.
 
-    All at once if it fits; else what seems quickest, of all at once, in two halves, and the outputs one by one.
+    All at once if it fits; else what seems quickest, of all at once, in two halves, and the outputs one by one. No loop
+    is taken twice.
     """
     ports = tuple(range(len(program.outputs)))
     whole: OutputGroups = [(ports, [program])]
-    if max_live(program.nodes) <= live:
+    if program.loops or max_live(program.nodes) <= live:
         return whole
     single: OutputGroups = [((p,), [restricted(program, (p,))]) for p in ports]
     halves = [[(own, split(part, live, 2)) for own, (part,) in plan] for plan in (whole, single)]
@@ -82,11 +85,9 @@ def part_of(program: Program, elements: list[Element], ordered: bool = True) -> 
         ordered: for few live values, which takes ten times as long as the rest.
     """
     results = tuple(program.results[p][e] for p, e in elements)
-    small = Program(program.name, program.inputs, (Port("part", (len(elements),)),), program.nodes, (results,), {})
+    small = replace(program, outputs=(Port("part", (len(elements),)),), results=(results,), labels={})
     small = schedule(rebuild(small)) if ordered else rebuild(small)
     rows = [[-1] * len(row) for row in program.results]
     for (p, e), k in zip(elements, small.results[0]):
         rows[p][e] = k
-    return Program(
-        program.name, program.inputs, program.outputs, small.nodes, tuple(tuple(row) for row in rows), small.labels
-    )
+    return replace(small, outputs=program.outputs, results=tuple(tuple(row) for row in rows))

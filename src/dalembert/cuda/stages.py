@@ -165,7 +165,7 @@ def columns_to_cuda(program: Program, columns: int, real: Real, room: int = SHAR
             "        if (state < rows) {",
             "        const long long p = first + state;",
             *loads,
-            *(f"    {statement_line(program, flavour, *statement)}" for statement in body.statements),
+            *(f"    {statement_line(program, flavour, statement)}" for statement in body.statements),
             *stores,
             "        }",
             "        __syncthreads();",

@@ -115,7 +115,7 @@ class WarpKernel:
         for k in [k for k in goals if own.nodes[k].op in ("const", "input")]:
             deliver(k)
         for statement in body.statements:
-            lines.append(statement_line(own, self.flavour, *statement))
+            lines.append(statement_line(own, self.flavour, statement))
             deliver(statement.node)
             if statement.cosine:
                 deliver(partners[own.nodes[statement.node].args])

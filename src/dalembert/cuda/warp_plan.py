@@ -167,7 +167,9 @@ def plan_warps(
     Args:
         shape: shape of the block; None for the first of ``BLOCK_SHAPES`` that fits.
     """
-    live, wide = max_live(program.nodes), any(port.size > WIDE_ELEMENTS for port in program.outputs)
+    if program.loops:  # warps would have to meet at every step
+        return None
+    live, wide = max_live(program.nodes, program.loops), any(port.size > WIDE_ELEMENTS for port in program.outputs)
     methods = []
     if parts is not None and live >= ONE_THREAD_VALUES:
         methods.append(_Method(lambda part: divide_by_parts(part, parts), lambda part: exchanged_values(part, parts)))

@@ -148,9 +148,9 @@ CONTACT: dict[str, Quantity] = {
             "losses": (3,),
         },
         contact_step,
-        "A step h of semi-implicit Euler with rigid contacts: q, v and impulses after it; residuals, m/s and N s; the "
-        "normal velocity of every point, its slip, m/s, its mode (0 open, 1 sticks, 2 slides); energy lost by friction, "
-        "by impacts, and (negative: brought in) by taking away depths, J.",
+        "A step h of semi-implicit Euler with contacts, law 'rigid' or 'convex': q, v and impulses after it; residuals, "
+        "m/s and N s; the normal velocity of every point, its slip, m/s, its mode (0 open, 1 sticks, 2 slides); energy "
+        "lost by friction, by impacts, and (negative: brought in) by taking away depths, J.",
         loads=True, options={"sweeps": SWEEPS, "law": "rigid"}, solves=True),
     "contact_points": Quantity(
         ("q",), {"gap": ("points",), "position": ("points", 3), "axes": ("points", 3, 3)}, contact_points,

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import warnings
 from collections.abc import Callable, Mapping, Sequence, Set
 from functools import cached_property
 from pathlib import Path
@@ -47,7 +48,7 @@ from dalembert.dynamics.parameters import Parameters
 from dalembert.dynamics.quantity import Quantity, Setting, Solver, nonzeros
 from dalembert.dynamics.reactions import Reaction, find_reactions
 from dalembert.dynamics.stages import STAGES
-from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
+from dalembert.errors import ArgumentError, ModelWarning, SingularityError, UnsupportedError
 from dalembert.model import Mechanism
 from dalembert.model.checks import (
     expect,
@@ -71,13 +72,14 @@ from dalembert.tracing.program import Port, Program
 if TYPE_CHECKING:  # imported when a device is asked for
     from dalembert.cuda.stages import Stage
     from dalembert.cuda.warps import Parts
+    from dalembert.dynamics.fmu import Output
 
 METHODS = ("multipliers", "projection")
 """How a kernel finds accelerations; see :mod:`dalembert.constraints.straight_line`."""
 
 SETTINGS = frozenset({
-    "mechanism", "constraints", "elements", "contacts", "limits", "wrenches", "include", "method", "independent", "reference",
-    "regularisation", "stabilisation", "parameters", "dtype", "device", "optimise",
+    "mechanism", "constraints", "elements", "contacts", "limits", "wrenches", "include", "method", "independent",
+    "reference", "regularisation", "stabilisation", "parameters", "dtype", "device", "optimise",
 })  # fmt: skip
 """What kernels are made from; fixed, so that those made early and late agree."""
 
@@ -85,6 +87,9 @@ _DERIVED = {"mechanism", "constraints", "elements", "contacts", "method", "param
 """Settings that are kept in another form than they were given in."""
 
 Form = Callable[[Tree], Tree] | None
+
+OPEN_CONTACTS = ("forward_dynamics", "forward_dynamics_derivatives", "linearize", "multipliers")
+"""Quantities that would depend on contacts if these had no impacts; whoever asks for one is warned, once."""
 
 FOREIGN_HINTS = {
     "torch": "TorchDynamics takes it, and passes derivatives on",
@@ -238,6 +243,29 @@ class Dynamics:
         return not (self.constraints.count or self.elements.names)
 
     @property
+    def takes_time(self) -> bool:
+        """Whether what moves may depend on time, so that kernels of motion take it."""
+        return not self.is_tree
+
+    @property
+    def identity(self) -> str:
+        """A digest of what moves."""
+        return self.mechanism.digest
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """What the entries of tau are called: the velocities on which they act."""
+        return self.velocity_names()
+
+    def has(self, quantity: str) -> bool:
+        """Whether there is a quantity of that name.
+
+        Args:
+            quantity: its name.
+        """
+        return quantity_of(quantity, bool(self.constraints.count), bool(self.elements.names)) is not None
+
+    @property
     def parameter_names(self) -> tuple[str, ...]:
         """What the input ``parameters`` consists of: the mechanism's symbols, then the named addresses.
 
@@ -339,6 +367,16 @@ class Dynamics:
         spec = ALL_QUANTITIES.get(name) or CONSTRAINT_QUANTITIES.get(name) or CONTACT_QUANTITIES.get(name)
         if spec is None or "_kernels" not in self.__dict__:
             raise AttributeError(f"Dynamics has no attribute {name!r}; quantities are {', '.join(ALL_QUANTITIES)}")
+        if name in OPEN_CONTACTS and (self.contacts.points or self.limits):
+            warnings.warn(
+                ModelWarning(
+                    f"{name} of {self.mechanism.name!r} is that of open contacts: forces of rigid contacts are known "
+                    "of a step only",
+                    remedy="contact_step, simulate and rollout have them; Dynamics(mechanism, contacts=()) has none, "
+                    "and no warning",
+                ),
+                stacklevel=2,
+            )
         found = self.kernel(name) if not spec.options else FrameQuantity(self, name)
         self.__dict__[name] = found  # so that the next look-up costs nothing
         return found
@@ -361,6 +399,16 @@ class Dynamics:
     def __getstate__(self) -> dict[str, Any]:
         quantities = {*ALL_QUANTITIES, *CONSTRAINT_QUANTITIES, *CONTACT_QUANTITIES} - SETTINGS
         return {k: v for k, v in self.__dict__.items() if k not in quantities and k not in ("_kernels", "made")}
+
+    def __identity__(self) -> dict[str, Any]:
+        """What its answers depend on, for :func:`~dalembert.model.identity.identify`."""
+        settings = "wrenches", "include", "_method", "independent", "reference", "regularisation", "stabilisation"
+        own = {name.strip("_"): getattr(self, name) for name in (*settings, "dtype", "device", "mechanism")}
+        return (
+            own
+            | {"elements": self.elements.names, "parameters": self._parameters.__getstate__()["given"]}
+            | {"addresses": self._parameters.addresses}
+        )
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _kernels={}, made={})
@@ -435,6 +483,39 @@ class Dynamics:
         from dalembert.printing.casadi import to_casadi
 
         return to_casadi(self.program(quantity, **options), derivatives)
+
+    def fmu(
+        self,
+        path: str | Path,
+        version: int | str = 3,
+        *,
+        name: str | None = None,
+        outputs: Sequence[Output] = (),
+        q: Any = None,
+        v: Any = None,
+        binary: bool | None = None,
+    ) -> None:
+        """Write the mechanism as a functional mock-up unit, for model exchange and co-simulation.
+
+        Its states ``q.<joint>`` and ``v.<joint>`` are outputs as well; inputs are ``tau.<joint>`` and, for every frame
+        with wrenches, ``wrench.<frame>.fx`` ... ``mz``; the parameters of this Dynamics are tunable parameters by their
+        names. Constraints and force elements act. Initial states are brought to the constraints, those of
+        co-simulation after every step, those of model exchange by an event when they have drifted by 1e-8. Directional
+        derivatives are given. The C source is always inside.
+
+        Args:
+            path: of the file, which ends in ``.fmu``; one that is there is replaced.
+            version: of FMI, 2 or 3.
+            name: of the model; that of the mechanism by default.
+            outputs: quantities that are computed besides, such as ``"kinetic_energy"`` or
+                ``("pose", {"frame": "tool"})``; where they need accelerations, these are those of the motion.
+            q: positions in the beginning; assembled from the reference by default.
+            v: velocities in the beginning; zero by default, and then as constraints demand.
+            binary: whether to compile for this machine; by default where there is a C compiler.
+        """
+        from dalembert.dynamics.fmu import write
+
+        write(self, path, version, name, outputs, q, v, binary)
 
     def algorithms(self) -> dict[str, str]:
         """Which algorithm each dynamic quantity of the tree uses for this mechanism, and why."""

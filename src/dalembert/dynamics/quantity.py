@@ -119,7 +119,8 @@ class Quantity:
     """How to compute one quantity.
 
     Args:
-        inputs: names among q, v, a, tau, xdd, multipliers, impulses, h, t; the step h and time come last.
+        inputs: names among q, v, a, tau, xdd, multipliers, impulses, h, t; the step h and time come last. Others have
+            nv entries, such as the changes dq, dv and the references v_ref, a_ref.
         outputs: output name -> shape, in which letters stand for sizes: ``"n"`` for nv, ``"2n"`` for twice that,
             ``"nn"`` for its square, ``"p"`` for the number of inertial parameters, ``"m"`` for that of coordinates,
             ``"rows"`` for that of constraint rows, ``"elements"`` for that of force elements, ``"points"`` for that of

@@ -3,7 +3,7 @@
 MuJoCo compiles the file, so defaults, includes, inertias from geometry and frames are what MuJoCo makes of them. Body
 frames stay MuJoCo's: a joint whose anchor is not the body's origin, or several joints of one body, lead over massless
 bodies in between. ``q`` of hinges and slides is MuJoCo's ``qpos``, reference positions included. What has no place in a
-:class:`~dalembert.model.Mechanism` - contacts, actuators, tendons - is listed in its notes.
+:class:`~dalembert.model.Mechanism` - actuators, tendons - is listed in its notes.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from dalembert.algebra.arrays import Array
 from dalembert.algebra.quaternions import rotation_from_quaternion
 from dalembert.algebra.transform import Transform
 from dalembert.errors import FormatError, MissingExtraError, ModelWarning
+from dalembert.formats import mjcf_contact
 from dalembert.formats.xml import TEXT, Element, read_xml, source_bytes
 from dalembert.model.body import WORLD, Body, Frame, Shape
 from dalembert.model.constraint import Constraint
@@ -30,12 +31,17 @@ from dalembert.model.mechanism import Mechanism
 from dalembert.text.layout import counted
 
 
-def read_mjcf(source: str | bytes | Path, strict: bool = False) -> Mechanism:
+def read_mjcf(source: str | bytes | Path, strict: bool = False, contacts: bool = False) -> Mechanism:
     """Read a mechanism from an MJCF file.
+
+    Geoms that can touch are collision shapes of their bodies, with the friction, bits and softness that the file gives
+    them; :func:`dalembert.contacts` makes pairs of them.
 
     Args:
         source: a path, or the MJCF itself: bytes, or a string whose first character is ``<``.
         strict: refuse inertias that no real body can have; otherwise they are listed by ``problems()``.
+        contacts: take the file's own contacts over as well: those that it names as pairs, and all that its bits and
+            exclusions allow, with the planes, height fields and other geoms of its world.
     """
     try:
         import mujoco
@@ -58,7 +64,7 @@ def read_mjcf(source: str | bytes | Path, strict: bool = False) -> Mechanism:
     if changes:
         message = f"{', '.join(changes)}: not taken over, so that forces differ from those in MuJoCo"
         warnings.warn(ModelWarning(message, where=str(file)), stacklevel=2)
-    return _Reader(mujoco, model).mechanism(root.attributes.get("model", ""), strict)
+    return _Reader(mujoco, model).mechanism(root.attributes.get("model", ""), strict, contacts)
 
 
 MOST_ITEMS = 1_000_000
@@ -126,15 +132,18 @@ class _Reader:
         self.joint_names = self._names("mjOBJ_JOINT", model.njnt, "joint")
         self.bodies: list[Body] = []
         self.joints: list[Joint] = []
+        self.geoms = mjcf_contact.Geoms(mujoco, model, pose)
 
-    def mechanism(self, name: str, strict: bool) -> Mechanism:
+    def mechanism(self, name: str, strict: bool, contacts: bool) -> Mechanism:
         model, mujoco = self.model, self.mujoco
         for body in range(1, model.nbody):
             self._add(body)
         off = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
         kept, not_kept = constraints(mujoco, model, self.body_names, self.joint_names)
         coils, not_coils = springs(model, self.joint_names)
-        self.notes += [*not_kept, *not_coils, *begins(model, self.joint_names), *leftovers(mujoco, model)]
+        pairs, not_pairs = mjcf_contact.contacts(self.geoms, self.body_names) if contacts else ((), [])
+        self.notes += [*not_kept, *not_coils, *not_pairs, *begins(model, self.joint_names)]
+        self.notes += leftovers(mujoco, model, contacts)
         return Mechanism(
             name or "mujoco",
             tuple(self.bodies),
@@ -145,6 +154,7 @@ class _Reader:
             gravity=np.zeros(3) if off else np.array(model.opt.gravity),
             notes=tuple(self.notes),
             strict=strict,
+            contacts=pairs,
         )
 
     def _names(self, kind: str, count: int, what: str) -> list[str]:
@@ -190,7 +200,8 @@ class _Reader:
         frame = pose(model.body_ipos[body], model.body_iquat[body])
         look, not_drawn = shapes(self.mujoco, model, body)
         self.notes += not_drawn
-        self.bodies.append(Body(name, inertia.moved(frame.rotation, frame.translation), look))
+        touch = mjcf_contact.collisions(self.geoms, body)
+        self.bodies.append(Body(name, inertia.moved(frame.rotation, frame.translation), look, touch))
 
     def _joint(self, joint: int, kind: str, parent: str, child: str, placement: Transform) -> Joint:
         model = self.model
@@ -390,12 +401,13 @@ def shapes(mujoco: Any, model: Any, body: int) -> tuple[tuple[Shape, ...], Notes
     ] if missing else []
 
 
-def leftovers(mujoco: Any, model: Any) -> Notes:
+def leftovers(mujoco: Any, model: Any, contacts: bool) -> Notes:
     """A note that lists everything of the model that was not taken over, and one on what the file switches off."""
     collide = int(np.sum((np.asarray(model.geom_contype) != 0) | (np.asarray(model.geom_conaffinity) != 0)))
     fluid = bool(model.opt.density or model.opt.viscosity or np.any(model.opt.wind))
     counts = {
-        "geoms that can touch": collide, "actuators": model.nu, "tendons": model.ntendon, "sensors": model.nsensor,
+        "contacts of geoms that can touch, for which contacts=True asks": 0 if contacts else collide,
+        "actuators": model.nu, "tendons": model.ntendon, "sensors": model.nsensor,
         "flexible bodies": model.nflex, "skins": model.nskin, "keyframes": model.nkey, "cameras": model.ncam,
         "plugins": model.nplugin, "mocap bodies that are fixed here": model.nmocap,
         "bodies with gravity compensation": int(np.count_nonzero(model.body_gravcomp)),

@@ -18,6 +18,10 @@
     center = [0, 0, "-l"]                   # centre of mass in body axes
     inertia = [0.01, 0.01, 0]               # about it: xx, yy, zz; or xx, yy, zz, xy, xz, yz; or a 3 x 3 matrix
     shapes = [{ kind = "sphere", size = [0.1], xyz = [0, 0, -0.5], colour = [1, 0, 0, 1] }]
+    collisions = [{ kind = "sphere", size = [0.1], xyz = [0, 0, -0.5], friction = 0.8 }]
+                                            # what touches, apart from shapes, which are for pictures; also name, mesh,
+                                            # vertices, torsional, rolling, solref, solimp, contype, conaffinity,
+                                            # priority, mixing, dimensions: see dalembert.Surface
 
     [[joint]]
     name = "hinge"                          # required
@@ -37,6 +41,12 @@
     [[force]]                               # name, kind, a: required; b, placement_a, placement_b, stiffness,
                                             # damping, rest, value, smoothing, lower, upper, components, function,
                                             # oblateness, radius
+    [[contact]]                             # name, a, friction, shape_a = { kind, size, ... } as in collisions:
+                                            # required; b, shape_b or ground, restitution, stiffness, damping,
+                                            # torsional, rolling, solref, solimp. The ground is the plane z = 0 unless
+                                            # ground = { planes = [{ point = [0, 0, 0], normal = [0, 0, 1] }] }, or
+                                            # { kind = "height-field", heights = [[...], ...], corner, spacing }, or
+                                            # { kind = "formula", height = "A*sin(x)", coefficients = { A = 0.1 } }
 
 A serial chain may be given by a Denavit-Hartenberg table instead, with the keys of :func:`~dalembert.formats.from_dh`:
 
@@ -50,7 +60,7 @@ A serial chain may be given by a Denavit-Hartenberg table instead, with the keys
     joint = "R"
 
 Wherever a number may stand, an expression in quotes may: see :mod:`dalembert.formats.expression`. Limits, and sizes and
-colours of shapes, must be numbers in the end. Keys that are not known are errors.
+colours of shapes for pictures, must be numbers in the end. Keys that are not known are errors.
 
 A ``function`` is an expression, or an array of them, of parameters, of time ``t`` (at the point x, y, z for a gravity
 field) and of the coordinates, called as :func:`dalembert.coordinate_symbols` has it: a joint's name for its position,
@@ -79,6 +89,7 @@ from dalembert.formats.dh import KEYS as DH_KEYS
 from dalembert.formats.dh import from_dh, symmetric_tensor, tidy
 from dalembert.formats.expression import LARGEST, RESERVED, constants, evaluate, evaluate_exact, is_name, names
 from dalembert.formats.problems import RADIANS, TURN, Problems, kept, look_like_degrees, together
+from dalembert.formats.toml_contact import POSE, collision, contact
 from dalembert.formats.xml import TEXT, read_bytes
 from dalembert.model.body import WORLD, Body, Frame, Shape
 from dalembert.model.constraint import FIELDS as CONSTRAINTS
@@ -193,7 +204,7 @@ def _mechanism(data: dict[str, Any], document: TomlDocument, strict: bool | None
     top = TomlTable(data, "the description", document)
     top.only(
         ("name", "gravity", "notes", "strict", "positive", "parameters", "body", "joint", "frame", "constraint")
-        + ("force", "dh")
+        + ("force", "contact", "dh")
     )
     stem = "mechanism" if document.file == TEXT else Path(document.file).stem
     name = "" if data.get("name") == "" else top.text("name", stem)  # no name is a title, too
@@ -214,6 +225,7 @@ def _mechanism(data: dict[str, Any], document: TomlDocument, strict: bool | None
     document.coordinates = {*positions, *velocities, "t"}
     found["constraints"] = _made(top, "constraint", constraint)
     found["forces"] = _made(top, "force", force)
+    found["contacts"] = _made(top, "contact", contact)
     problems = document.problems
     if problems and strict:
         problems.found += (FormatError(sentence, document.file) for sentence in impossible_inertias(found["bodies"]))
@@ -310,14 +322,14 @@ def _row(table: TomlTable) -> dict[str, Any]:
 
 
 SHAPE_SIZES = {"box": 3, "sphere": 1, "ellipsoid": 3, "cylinder": 2, "capsule": 2, "mesh": 3}
-POSE = ("xyz", "rpy", "rotation")
 
 
 def body(table: TomlTable) -> Body:
     """A ``[[body]]``."""
-    table.only(("name", "mass", "center", "inertia", "shapes"))
+    table.only(("name", "mass", "center", "inertia", "shapes", "collisions"))
     inertia = Inertia(table.scalar("mass"), arrays.asarray(table.vector("center")), table.tensor("inertia"))
-    return Body(table.text("name"), inertia, tuple(_shape(t) for t in table.tables("shapes")))
+    look, touch = (tuple(map(make, table.tables(key))) for key, make in (("shapes", _shape), ("collisions", collision)))
+    return Body(table.text("name"), inertia, look, touch)
 
 
 def _shape(table: TomlTable) -> Shape:
@@ -762,6 +774,14 @@ class TomlTable:
     def scalars(self, key: str) -> tuple[Any, ...]:
         """Any number of numbers or expressions."""
         return tuple(self._entries(key, self.data.get(key, [])))
+
+    @kept(())
+    def rows(self, key: str, count: int | None = 3) -> tuple[tuple[Any, ...], ...]:
+        """Any number of rows of ``count`` numbers or expressions, of any length if that is None."""
+        value = self.data.get(key, [])
+        if not isinstance(value, list):
+            raise self.error(f"{key!r} must be an array of rows, got {shown(value)}")
+        return tuple(tuple(row) for row in together(partial(self._entries, key, row, count) for row in value))
 
     def _matrix(self, key: str, value: Any) -> list[list[Any]]:
         if not isinstance(value, list) or len(value) != 3:

@@ -13,14 +13,17 @@ import numpy as np
 
 from dalembert.algebra import scalar
 from dalembert.algebra.rotations import rpy_from_rotation
+from dalembert.algebra.scalar import same
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ArgumentError, FormatError, UnsupportedError
 from dalembert.formats.expression import LARGEST, evaluate_exact, names, written
-from dalembert.model.body import Body, Frame, Shape
+from dalembert.model.body import Body, Frame, Shape, Surface
 from dalembert.model.checks import expect, shown, write_text
 from dalembert.model.constraint import Constraint
+from dalembert.model.contact import SOLIMP, SOLREF, Contact
 from dalembert.model.force import Force
 from dalembert.model.formula import Formula
+from dalembert.model.ground import Ground
 from dalembert.model.joint import Joint, Limits
 from dalembert.model.mechanism import Mechanism
 from dalembert.model.parameters import default_values, is_default_note
@@ -70,6 +73,7 @@ def write_toml(
     blocks += (f"[[frame]]\n{_lines(_frame(frame))}" for frame in mechanism.frames)
     blocks += (f"[[constraint]]\n{_lines(_between(item))}" for item in mechanism.constraints)
     blocks += (f"[[force]]\n{_lines(_between(item))}" for item in mechanism.forces)
+    blocks += (f"[[contact]]\n{_lines(_contact(item))}" for item in mechanism.contacts)
     text = "\n".join(blocks)
     if path is not None:
         write_text(path, text, "write_toml, path")
@@ -188,9 +192,9 @@ def _body(body: Body) -> Pairs:
         pairs.append(
             ("inertia", _vector(six[:3] if _zero(six[3:]) else six, where) if symmetric else _matrix(t, where))
         )
-    if body.shapes:
-        shapes = "".join(f"    {_inline(_shape(shape, where))},\n" for shape in body.shapes)
-        pairs.append(("shapes", f"[\n{shapes}]"))
+    for key, write in (("shapes", _shape), ("collisions", _collision)):
+        if shapes := getattr(body, key):
+            pairs.append((key, "[\n" + "".join(f"    {_inline(write(shape, where))},\n" for shape in shapes) + "]"))
     return pairs
 
 
@@ -201,6 +205,58 @@ def _shape(shape: Shape, where: str) -> Pairs:
     if shape.mesh:
         pairs.append(("mesh", _text(shape.mesh)))
     return [*pairs, *_pose(shape.placement, where), ("colour", _vector(shape.colour, where))]
+
+
+def _collision(shape: Shape, where: str) -> Pairs:
+    pairs = _shape(shape, where)[:-1]  # what touches has no colour
+    if shape.name:
+        pairs.insert(0, ("name", _text(shape.name)))
+    if shape.vertices:
+        pairs.append(("vertices", _matrix(shape.vertices, where)))
+    default = Surface()
+    for key in (f.name for f in fields(Surface)) if shape.surface else ():
+        value = getattr(shape.surface, key)
+        if isinstance(value, tuple):
+            pairs.append((key, _vector(value, where)))
+        elif value is not None and not same(value, getattr(default, key)):
+            pairs.append((key, _scalar(value, where)))
+    if shape.surface == default:
+        pairs.append(("priority", "0"))  # a surface of which nothing is said is one all the same
+    return pairs
+
+
+def _ground(ground: Ground, where: str) -> Pairs:
+    pairs: Pairs = [("kind", _text(ground.kind))]
+    if ground.kind == "half-spaces":
+        planes = (
+            _inline([("point", _vector(p, where)), ("normal", _vector(n, where))])
+            for p, n in zip(ground.points, ground.normals)
+        )
+        pairs.append(("planes", "[" + ", ".join(planes) + "]"))
+    elif ground.kind == "height-field":
+        pairs += [(key, _vector(getattr(ground, key), where)) for key in ("corner", "spacing")]
+        pairs.append(("heights", _matrix(ground.heights, where)))
+    else:
+        pairs.append(("height", _scalar(ground.function.expressions[0], where)))
+        values = [(name, _scalar(x, where)) for name, x in zip(ground.names, ground.coefficients) if str(x) != name]
+        if values:
+            pairs.append(("coefficients", _inline(values)))
+    return [*pairs, *_pose(ground.placement, where)]
+
+
+def _contact(item: Contact) -> Pairs:
+    where = f"contact {item.name!r}"
+    pairs: Pairs = [(key, _text(getattr(item, key))) for key in ("name", "a", "b")]
+    pairs.append(("shape_a", _inline(_collision(item.shape_a, where))))
+    if isinstance(item.shape_b, Shape):
+        pairs.append(("shape_b", _inline(_collision(item.shape_b, where))))
+    elif item.shape_b != Ground.plane():
+        pairs.append(("ground", _inline(_ground(item.shape_b, where))))
+    pairs += [(key, _scalar(getattr(item, key), where)) for key in item.numbers]
+    for key, default in (("solref", SOLREF), ("solimp", SOLIMP)):
+        if getattr(item, key) != default:
+            pairs.append((key, _vector(getattr(item, key), where)))
+    return pairs
 
 
 def _joint(joint: Joint) -> Pairs:

@@ -197,7 +197,7 @@ def _ground(links: dict[str, Element], root: str, base: str, findings: Findings)
         return rename
     world = links[WORLD]
     if root == WORLD and base == "fixed":
-        dropped = [tag for tag in ("inertial", "visual") if any(world.all(tag))]
+        dropped = [tag for tag in ("inertial", "visual", "collision") if any(world.all(tag))]
         if dropped:
             findings.problems.attempt(lambda: inertia(world, findings), None)  # only to check its numbers
             findings.assumed.append(f"link {WORLD!r} is the ground, without its {' and '.join(dropped)}")
@@ -220,12 +220,13 @@ def _free_name(wish: str, taken: Iterable[str]) -> str:
 def _bodies(robot: Element, links: dict[str, Element], rename: dict[str, str], findings: Findings) -> Iterable[Body]:
     named = findings.problems.attempt(lambda: colours(robot, findings), {})
     for name, link in links.items():
-        findings.skip_others(link, {"inertial", "visual"})
+        findings.skip_others(link, {"inertial", "visual", "collision"})
         if rename[name] != WORLD:
             empty = name == WORLD and not any(link.all("inertial"))  # a name for the ground, not a forgotten mass
             attempt = findings.problems.attempt
             matter = Inertia() if empty else attempt(partial(inertia, link, findings), Inertia())
-            yield Body(rename[name], matter, attempt(partial(shapes, link, named, findings), ()))
+            look = attempt(partial(shapes, link, named, findings), ())
+            yield Body(rename[name], matter, look, attempt(partial(collisions, link, findings), ()))
 
 
 def _joints(
@@ -581,6 +582,28 @@ def shapes(link: Element, named: dict[str, Colour], findings: Findings) -> tuple
                 findings.skipped[f"visual {element.tag}"] += 1
                 continue
             found.append(shape.replace(placement=placement, **({"colour": colour} if colour else {})))
+    return tuple(found)
+
+
+def collisions(link: Element, findings: Findings) -> tuple[Shape, ...]:
+    """The collision geometry of a link; what has no extent cannot touch and is left out, with a warning."""
+    found = []
+    for collision in link.all("collision"):
+        placement = origin(collision, findings)
+        geometry = collision.one("geometry")
+        for element in geometry.children if geometry else ():
+            shape = _shape(element)
+            if shape is None:
+                findings.skipped[f"collision {element.tag}"] += 1
+            elif shape.kind != "mesh" and not all(shape.size):
+                findings.loose.append(
+                    f"line {element.line}: the collision <{element.tag}> of link {link.attributes['name']!r} has a "
+                    "size of 0 and was left out; it cannot touch"
+                )
+            else:
+                found.append(shape.replace(placement=placement, name=collision.attributes.get("name", "")))
+        if geometry is None:
+            findings.skipped["collision"] += 1
     return tuple(found)
 
 

@@ -32,7 +32,8 @@ def write_urdf(mechanism: Mechanism, path: str | Path | None = None) -> str:
     gives back the same bodies and joints. Gravity and armature have no place in URDF; a warning says so if they matter.
 
     Args:
-        mechanism: a mechanism of numbers, without constraints and forces, whose joints URDF knows.
+        mechanism: a mechanism of numbers, without constraints, forces and contacts, whose joints URDF knows. Collision
+            shapes are written.
         path: the file to write; nothing is written if it is None.
     """
     _check(expect(mechanism, Mechanism, "write_urdf"))
@@ -55,7 +56,7 @@ def _check(mechanism: Mechanism) -> None:
     if mechanism.symbols:
         names = ", ".join(symbol.name for symbol in mechanism.symbols)
         raise UnsupportedError(f"URDF holds numbers only, {mechanism.name!r} has the symbols {names}; give them values")
-    for what in ("constraints", "forces"):
+    for what in ("constraints", "forces", "contacts"):
         items = getattr(mechanism, what)
         if items:
             names = ", ".join(repr(item.name) for item in items)
@@ -73,6 +74,7 @@ def _check(mechanism: Mechanism) -> None:
     if not np.array_equal(mechanism.gravity, [0, 0, -9.81]):
         lost.append(f"gravity {mechanism.gravity.tolist()}")
     lost += [f"an ellipsoid of body {b.name!r}" for b in mechanism.bodies for s in b.shapes if s.kind == "ellipsoid"]
+    lost += [f"{_left_out(s)} of body {b.name!r}" for b in mechanism.bodies for s in b.collisions if _left_out(s)]
     if lost:
         warnings.warn(f"URDF has no place for this, it is left out: {', '.join(lost)}", ModelWarning, stacklevel=3)
 
@@ -121,29 +123,54 @@ def _link(body: Body) -> list[str]:
         "      <inertia " + " ".join(f"{name}={_numbers([value])}" for name, value in entries) + "/>",
         "    </inertial>",
         *(line for shape in body.shapes if shape.kind != "ellipsoid" for line in _visual(shape)),
+        *(line for shape in body.collisions if _has_words(shape) for line in _collision(shape)),
         "  </link>",
     ]
 
 
+def _has_words(shape: Shape) -> bool:
+    return shape.kind not in ("ellipsoid", "points") and bool(shape.kind != "mesh" or shape.mesh)
+
+
+def _left_out(shape: Shape) -> str:
+    """What of a collision shape URDF has no words for."""
+    if not _has_words(shape):
+        return f"a collision shape ({shape.kind})"
+    return "friction and other numbers of a collision shape" if shape.surface else ""
+
+
+def _collision(shape: Shape) -> list[str]:
+    name = f" name={_quoted(shape.name)}" if shape.name else ""
+    return [
+        f"    <collision{name}>",
+        f"      {_origin(shape.placement)}",
+        f"      <geometry>{_geometry(shape)}</geometry>",
+        "    </collision>",
+    ]
+
+
 def _visual(shape: Shape) -> list[str]:
-    match shape.kind:
-        case "box":
-            geometry = f"<box size={_numbers(shape.size)}/>"
-        case "sphere":
-            geometry = f"<sphere radius={_numbers(shape.size)}/>"
-        case "mesh":
-            scale = f" scale={_numbers(shape.size)}" if shape.size else ""
-            geometry = f"<mesh filename={_quoted(shape.mesh)}{scale}/>"
-        case _:
-            radius, length = shape.size
-            geometry = f"<{shape.kind} radius={_numbers([radius])} length={_numbers([length])}/>"
     return [
         "    <visual>",
         f"      {_origin(shape.placement)}",
-        f"      <geometry>{geometry}</geometry>",
+        f"      <geometry>{_geometry(shape)}</geometry>",
         f'      <material name=""><color rgba={_numbers(shape.colour)}/></material>',
         "    </visual>",
     ]
+
+
+def _geometry(shape: Shape) -> str:
+    match shape.kind:
+        case "box":
+            return f"<box size={_numbers(shape.size)}/>"
+        case "sphere":
+            return f"<sphere radius={_numbers(shape.size)}/>"
+        case "mesh":
+            scale = f" scale={_numbers(shape.size)}" if shape.size else ""
+            return f"<mesh filename={_quoted(shape.mesh)}{scale}/>"
+        case _:
+            radius, length = shape.size
+            return f"<{shape.kind} radius={_numbers([radius])} length={_numbers([length])}/>"
 
 
 def _joint(joint: Joint) -> list[str]:

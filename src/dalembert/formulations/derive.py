@@ -96,8 +96,10 @@ def derive(
         if field is not None:
             system.gravity = system.reads(field)
         found = ROUTES[method](system, **loads, **options)
-    omitted = left_out(mechanism, include, elements) if isinstance(mechanism, Mechanism) else ()
-    return replace(found, omitted=omitted, gravity_field=field, reference=options.get("reference"))
+    origin = mechanism if isinstance(mechanism, Mechanism) else None
+    omitted = () if origin is None else left_out(origin, include, elements)
+    reference = options.get("reference")
+    return replace(found, omitted=omitted, gravity_field=field, reference=reference, mechanism=origin)
 
 
 def _check_options(method: str, options: dict[str, Any]) -> None:

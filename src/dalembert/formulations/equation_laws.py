@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from dalembert.algebra import scalar
+from dalembert.errors import SingularityError, UnsupportedError
 from dalembert.formulations.agreement import Agreement, AgreementRow
 from dalembert.formulations.bodies import MovingBodies
 from dalembert.formulations.derive import derive
@@ -60,6 +62,54 @@ def checked_by_routes(system: MovingBodies, equations: Equations) -> Agreement:
                 )
             )
     return Agreement(equations.name, STATES, tuple(rows), tuple(dict.fromkeys(skipped)))
+
+
+def checked(equations: Equations, tolerance: float = AGREEMENT_TOLERANCE) -> Agreement:
+    """Finished equations of any origin: the laws they must obey, accelerations put back into them, and, where it is
+    known what they were derived from, that by another route.
+
+    Args:
+        equations: any.
+        tolerance: allowed relative error of every row.
+    """
+    found = [checked_by_laws(equations)]
+    origin = equations.mechanism
+    if origin is not None and equations.velocity_port == "v" and equations.method in (*ROUTES, "newton-euler"):
+        found.append(held_against(origin, equations))
+    rows = [row for each in found for row in each.rows]
+    skipped = [reason for each in found for reason in each.skipped]
+    try:
+        rows.append(_solved_row(equations))
+    except (UnsupportedError, SingularityError) as error:
+        skipped.append(f"accelerations: {error}")
+    rows = [replace(row, tolerance=tolerance) for row in rows]
+    return Agreement(equations.name, STATES, tuple(rows), tuple(dict.fromkeys(skipped)))
+
+
+def _solved_row(equations: Equations) -> AgreementRow:
+    """M a + h - p - e = D tau, and A a + gamma = 0, with the accelerations that are simulated."""
+    scope, parts = equations.scope, equations.quantities()
+    solved = equations.accelerations()
+    programs = [quantity.program for quantity in (*parts.values(), solved)]
+    rng = np.random.default_rng(2)
+    inputs = {p.name: rng.uniform(0.5, 1.5, (STATES, *p.shape)) for program in programs for p in program.inputs}
+    for k in scope.quaternions:
+        inputs["q"][:, k : k + 4] /= np.linalg.norm(inputs["q"][:, k : k + 4], axis=1, keepdims=True)
+    values = {name: _values(quantity, inputs) for name, quantity in parts.items()}
+    a = _values(solved, inputs)
+    tau = inputs.get("tau", np.zeros((STATES, values["input_map"].shape[-1])))
+    left = np.einsum("...ij,...j->...i", values["mass_matrix"], a) + values["bias"]
+    right = np.einsum("...ij,...j->...i", values["input_map"], tau)
+    for name in ("passive", "external"):
+        right = right + values.get(name, 0.0)
+    size = np.abs(np.broadcast_to(values["mass_matrix"], (STATES, *values["mass_matrix"].shape[-2:]))).max(axis=-1)
+    size = (size * np.abs(a).max(axis=1, keepdims=True)).max(axis=1)
+    if "constraint_matrix" in values:  # what is left is A^T lambda
+        A = np.broadcast_to(values["constraint_matrix"], (STATES, *values["constraint_matrix"].shape[-2:]))
+        rest = left - right
+        multipliers = np.stack([np.linalg.lstsq(x.T, y, rcond=None)[0] for x, y in zip(A, rest)])
+        right = right + np.einsum("sji,sj->si", A, multipliers)
+    return AgreementRow("accelerations", "solved", "put back", relative_error(left, right, size), AGREEMENT_TOLERANCE)
 
 
 def held_against(mechanism: Mechanism, equations: Equations) -> Agreement:

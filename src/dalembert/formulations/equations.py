@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +31,8 @@ from dalembert.typesetting.names import unlike
 
 if TYPE_CHECKING:
     from dalembert.constraints.gravity_fields import GravityField
+    from dalembert.formulations.motion import DerivedDynamics
+    from dalembert.model import Mechanism
 
 METHODS = {
     "lagrange": "Euler-Lagrange, explicit form",
@@ -133,6 +136,7 @@ class Equations:
         reference: positions around which loops were closed, if they were given.
         driven: for each column of the input map the place in v of the velocity that it drives; none if inputs are no
             drives of single velocities.
+        mechanism: what the equations were derived from, if it is a mechanism.
     """
 
     name: str
@@ -155,6 +159,7 @@ class Equations:
     gravity_field: GravityField | None = None
     reference: np.ndarray | None = None
     driven: tuple[int, ...] = ()
+    mechanism: Mechanism | None = None
 
     # ------------------------------------------------------------------------------------------------------- access
 
@@ -223,6 +228,12 @@ class Equations:
         from dalembert.formulations.substitution import restored, stored
 
         return restored, (stored(self),)
+
+    def __identity__(self) -> dict[str, Any]:
+        """What they are by value, for :func:`~dalembert.model.identity.identify`."""
+        from dalembert.formulations.substitution import stored
+
+        return {"content": stored(self)}
 
     def __copy__(self) -> Equations:
         return self  # nothing in them changes
@@ -335,13 +346,32 @@ class Equations:
         sixteen parameters are one input ``parameters``, all in the order of :attr:`parameters`.
 
         Args:
-            name: part or extra, ``"accelerations"``, or None for a dict of all parts.
+            name: part or extra, ``"accelerations"``, or None for a dict of all parts, which ``simulate``, ``rollout``
+                and all that takes the equations themselves take as well.
         """
         if isinstance(name, str) and name == "accelerations":
             return kernel_of(self.accelerations())
         if name is not None:
             return kernel_of(self[name])
-        return {key: kernel_of(quantity) for key, quantity in self.quantities().items()}
+        return CompiledEquations(self, {key: kernel_of(quantity) for key, quantity in self.quantities().items()})
+
+    def dynamics(self, **settings: Any) -> DerivedDynamics:
+        """These equations as something that moves: kernels of accelerations, linear models and so on.
+
+        ``simulate``, ``rollout``, ``control`` and sweeps make it themselves; made once, it saves them the time.
+
+        Args:
+            settings: ``parameters``, ``dtype``, ``device``, ``optimise`` of
+                :class:`~dalembert.formulations.DerivedDynamics`.
+        """
+        from dalembert.formulations.motion import DerivedDynamics
+
+        return DerivedDynamics(self, **settings)
+
+    @cached_property
+    def moving(self) -> DerivedDynamics:
+        """The dynamics of these equations, made once; see :meth:`dynamics`."""
+        return self.dynamics()
 
     def accelerations(self) -> DerivedQuantity:
         """M^-1 (D tau + p + e - h): accelerations as a function of state and inputs ``tau``, without forming M^-1.
@@ -350,6 +380,23 @@ class Equations:
         there is no such function; eliminate the constraints with Kane's method.
         """
         return _solved(self)
+
+
+class CompiledEquations(dict[str, Any]):
+    """Kernels of all parts of equations by name, which remember what they were made of.
+
+    Args:
+        equations: that were compiled.
+        kernels: by name of the part.
+    """
+
+    def __init__(self, equations: Equations, kernels: Mapping[str, Any]):
+        super().__init__(kernels)
+        self.equations = equations
+
+    def __identity__(self) -> dict[str, Any]:
+        """What they compute, for :func:`~dalembert.model.identity.identify`."""
+        return {"equations": self.equations}
 
 
 def _given_once(value: Any, inputs: dict[str, Any], *names: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -357,4 +357,4 @@ def packed(program: Program, together: Sequence[str], last: Sequence[str]) -> Pr
         return Node("input", (place[node.args[0]], node.args[1]))
 
     nodes = tuple(map(moved, program.nodes))
-    return Program(program.name, tuple(inputs), program.outputs, nodes, program.results, program.labels)
+    return replace(program, inputs=tuple(inputs), nodes=nodes)

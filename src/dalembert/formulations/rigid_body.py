@@ -12,6 +12,7 @@ the multipliers of their constraints vanish under Gamma^T.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ def rigid_body(
     *,
     form: str = "mixed",
     gravity: Any = (0, 0, 0),
+    points: Sequence[Any] = (),
     name: str = "rigid body",
 ) -> Equations:
     """Equations of motion of a free rigid body; the reference point is the origin of the frame of ``inertia``.
@@ -52,6 +54,9 @@ def rigid_body(
         form: ``"mixed"``, linear velocity in inertial axes and angular velocity in body axes; or ``"body"``, both in
             body axes.
         gravity: acceleration of free fall, inertial axes, or a field: :class:`InverseSquare`, :class:`OblatePlanet`.
+        points: where further forces act, three numbers each in the body frame. The inputs are then force and moment
+            about the reference point, and after these the force at every point in inertial axes: [f_a; m_b] gains
+            [f; r~ C f] (FORBES, virtual work), as Gamma^T times the generalised force along the parameters.
         name: for display.
     """
     expect_choice(form, ("mixed", "body"), "rigid_body, form")
@@ -67,7 +72,10 @@ def rigid_body(
             f"attitude = {attitude!r}; give one of dalembert.algebra.attitude: Quaternion(), DirectionCosines(), "
             "EulerAngles('321'), ModifiedRodrigues()"
         )
-    body = _Body(inertia, attitude or Quaternion(), form, gravity)
+    if isinstance(points, (str, bytes)) or not hasattr(points, "__len__"):
+        raise ArgumentError(f"rigid_body, points: expected a list of points of three numbers, got {points!r}")
+    arms = [frozen_array(point, (3,), "rigid_body, points") for point in points]
+    body = _Body(inertia, attitude or Quaternion(), form, gravity, arms)
     M, c, g, kinematics = body.mass_matrix(), body.inertia_forces(), body.gravity_forces(), body.kinematics()
 
     def make(kind: str, symbol: str, values: Any) -> DerivedQuantity:
@@ -100,7 +108,7 @@ def rigid_body(
         gravity=weight,
         bias=make("bias", "h", c + g),
         kinematics=rates,
-        input_map=make("input_map", "D", np.eye(6, dtype=int)),
+        input_map=make("input_map", "D", body.input_map()),
         extras=Lazy(extras),
         derivation=_steps(body, (rotation, turning), rates, (mass, coriolis, weight)),
         sources=("FORBES", "THESIS", *(("PARSA",) if isinstance(gravity, GravityField) else ())),
@@ -111,9 +119,9 @@ def rigid_body(
 class _Body:
     """The ingredients, as traced scalars."""
 
-    def __init__(self, inertia: Inertia, attitude: Attitude, form: str, gravity: Any):
+    def __init__(self, inertia: Inertia, attitude: Attitude, form: str, gravity: Any, points: Sequence[np.ndarray]):
         self.scope, self.attitude, self.form = Scope(), attitude, form
-        taken = _symbols(inertia, gravity)
+        taken = _symbols(inertia, gravity, *points)
         self.q = self.scope.input("q", ["x", "y", "z", *_parameter_names(attitude)], taken)
         linear = ("v_x", "v_y", "v_z") if form == "mixed" else ("u", "v", "w")
         self.v = self.scope.input("v", [*linear, "omega_x", "omega_y", "omega_z"], taken)
@@ -124,11 +132,20 @@ class _Body:
         self.mass = read(inertia.mass)[()]
         self.center, self.central = read(inertia.center), read(inertia.tensor)
         self.first, self.J = read(inertia.first_moment), read(inertia.tensor_about_origin)
+        self.points = [read(point) for point in points]
         self.C = attitude.dcm(self.parameters)
         self.field: GravityField | None = None
         self.gravity = gravity
         if isinstance(gravity, GravityField):
             self.field = gravity.mapped(lambda x: read(x)[()])
+
+    def input_map(self) -> np.ndarray:
+        """Of force and moment about the reference point, and of forces at points in inertial axes."""
+        D = np.eye(6, dtype=int).astype(object)
+        for r in self.points:
+            push = arrays.identity(3) if self.form == "mixed" else self.C
+            D = np.concatenate([D, np.concatenate([push, product(dual(r), self.C)])], axis=1)
+        return D
 
     def mass_matrix(self) -> np.ndarray:
         skew = dual(self.first)
@@ -180,10 +197,10 @@ class _Body:
         return product(self.J, self.w) + cross(self.first, v)
 
 
-def _symbols(inertia: Inertia, gravity: Any) -> set[str]:
+def _symbols(inertia: Inertia, gravity: Any, *points: Any) -> set[str]:
     """Names that the user has given to numbers; coordinates of the same name get a bar."""
     in_field, uniform = (gravity.symbols, ()) if isinstance(gravity, GravityField) else (set(), gravity)
-    given = [inertia.mass, *inertia.center, *inertia.tensor.flat, *uniform]
+    given = [inertia.mass, *inertia.center, *inertia.tensor.flat, *uniform, *(x for point in points for x in point)]
     return in_field | {symbol.name for x in given if scalar.is_sympy(x) for symbol in x.free_symbols}
 
 

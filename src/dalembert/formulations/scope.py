@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -254,7 +255,7 @@ def without_unused_inputs(program: Program, keep: Sequence[str] = ()) -> Program
         Node("input", (place[node.args[0]], node.args[1])) if node.op == "input" else node for node in program.nodes
     )
     inputs = tuple(program.inputs[port] for port in used)
-    return Program(program.name, inputs, program.outputs, nodes, program.results, program.labels)
+    return replace(program, inputs=inputs, nodes=nodes)
 
 
 def with_inputs(scope: Scope, values: np.ndarray, replacements: Mapping[str, Any]) -> np.ndarray:

@@ -94,6 +94,7 @@ def substituted(equations: Equations, values: Mapping[Any, Any]) -> Equations:
         scope=scope,
         **parts,
         gravity_field=_in_field(equations, wanted),
+        mechanism=_in_mechanism(equations, wanted),
         extras=Lazy({name: later(name) for name in equations.extras}),
         derivation=tuple(
             replace(step, quantities=tuple(moved(q) for q in step.quantities)) for step in equations.derivation
@@ -114,6 +115,15 @@ def _in_field(equations: Equations, wanted: Mapping[str, Any]) -> Any:
         return x.subs({symbol: wanted[symbol.name] for symbol in x.free_symbols if symbol.name in wanted})
 
     return field.mapped(put)
+
+
+def _in_mechanism(equations: Equations, wanted: Mapping[str, Any]) -> Any:
+    """The mechanism with the same values in the place of its symbols."""
+    from dalembert.model.parameters import substitute
+
+    origin = equations.mechanism
+    values = {} if origin is None else {s: wanted[s.name] for s in origin.symbols if s.name in wanted}
+    return substitute(origin.replace(strict=False), values) if origin is not None and values else origin
 
 
 def _lifted(scope: Scope, value: Any) -> np.ndarray:
@@ -152,7 +162,7 @@ def plain_numbers(array: np.ndarray) -> np.ndarray:
 # ------------------------------------------------------------------------------------------------------------ pickling
 
 
-FIELDS = ("name", "method", "sources", "omitted", "gravity_field", "reference", "driven")
+FIELDS = ("name", "method", "sources", "omitted", "gravity_field", "reference", "driven", "mechanism")
 
 
 def stored(equations: Equations) -> dict[str, Any]:

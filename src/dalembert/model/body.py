@@ -94,6 +94,79 @@ class Shape(Record):
         if self.surface is not None:
             expect(self.surface, Surface, "shape, surface", ModelError)
 
+    # ------------------------------------------------------------------------------------------- makers, for contacts
+
+    @classmethod
+    def sphere(cls, radius: Scalar, at: Any = (0, 0, 0), **more: Any) -> Shape:
+        """A sphere.
+
+        Args:
+            radius: m.
+            at: its centre in the body frame, m, or a Transform; so for all others.
+            more: other fields, ``name``, ``surface`` or ``colour``; so for all others.
+        """
+        return cls("sphere", (radius,), _placed(at), **more)
+
+    @classmethod
+    def capsule(cls, radius: Scalar, length: Scalar, at: Any = (0, 0, 0), **more: Any) -> Shape:
+        """A capsule along z, or along z of the Transform ``at``.
+
+        Args:
+            radius: m.
+            length: of the straight part, m.
+            at: see :meth:`sphere`.
+            more: see :meth:`sphere`.
+        """
+        return cls("capsule", (radius, length), _placed(at), **more)
+
+    @classmethod
+    def cylinder(cls, radius: Scalar, length: Scalar, at: Any = (0, 0, 0), **more: Any) -> Shape:
+        """A cylinder along z, or along z of the Transform ``at``.
+
+        Args:
+            radius: m.
+            length: m.
+            at: see :meth:`sphere`.
+            more: see :meth:`sphere`.
+        """
+        return cls("cylinder", (radius, length), _placed(at), **more)
+
+    @classmethod
+    def box(cls, x: Scalar, y: Scalar, z: Scalar, at: Any = (0, 0, 0), **more: Any) -> Shape:
+        """A box.
+
+        Args:
+            x: edge along x, m, whole length.
+            y: edge along y, m.
+            z: edge along z, m.
+            at: see :meth:`sphere`.
+            more: see :meth:`sphere`.
+        """
+        return cls("box", (x, y, z), _placed(at), **more)
+
+    @classmethod
+    def ellipsoid(cls, x: Scalar, y: Scalar, z: Scalar, at: Any = (0, 0, 0), **more: Any) -> Shape:
+        """An ellipsoid.
+
+        Args:
+            x: semi-axis along x, m.
+            y: semi-axis along y, m.
+            z: semi-axis along z, m.
+            at: see :meth:`sphere`.
+            more: see :meth:`sphere`.
+        """
+        return cls("ellipsoid", (x, y, z), _placed(at), **more)
+
+    @classmethod
+    def points(cls, vertices: Any, **more: Any) -> Shape:
+        """Points that touch: the corners of a foot, for example.
+
+        Args:
+            vertices: in the body frame, m, (n, 3).
+            more: see :meth:`sphere`.
+        """
+        return cls("points", vertices=vertices, **more)
+
     def check_size(self, where: str) -> None:
         """Raise a ModelError unless the shape has what contacts need: a kind that can touch, and its sizes.
 
@@ -121,6 +194,10 @@ class Shape(Record):
             check_scalar(x, f"{where}, {what}")
             if is_number(x) and not 0 < x < math.inf:
                 raise ModelError(f"the {what} of a {self.kind} is a positive length (m), got {x}", where=where)
+
+
+def _placed(at: Any) -> Transform:
+    return at if isinstance(at, Transform) else Transform.from_translation(at)
 
 
 def _listed(vertices: Any) -> list[Any]:

@@ -14,8 +14,9 @@ from dalembert.algebra import scalar
 from dalembert.algebra.rotations import rpy_from_rotation
 from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.transform import Transform
-from dalembert.model.body import WORLD, Frame
+from dalembert.model.body import WORLD, Frame, Shape
 from dalembert.model.constraint import CONSTRAINT_KINDS, Constraint
+from dalembert.model.contact import Contact
 from dalembert.model.force import FORCE_KINDS, Force
 from dalembert.model.formula import Formula
 from dalembert.model.ground import Ground
@@ -161,15 +162,37 @@ def _collisions(mechanism: Mechanism) -> list[str]:
 
 
 def _contacts(mechanism: Mechanism) -> list[str]:
-    rows = []
-    for item in mechanism.contacts:
-        kinds = [
-            str(shape) if isinstance(shape, Ground) else f"{shape.kind} {texts(shape.size)}".strip()
-            for shape in (item.shape_a, item.shape_b)
-        ]
-        numbers = [f"{name} {text(getattr(item, name))}" for name in item.numbers if _matters(getattr(item, name))]
-        rows.append([item.name, item.a, item.b, "; ".join([f"{kinds[0]} on {kinds[1]}", *numbers])])
+    rows = [[item.name, item.a, item.b, contact_words(item)] for item in mechanism.contacts]
     return columns_with_text(["contact", "a", "b", "shapes and numbers"], rows) if rows else []
+
+
+def contact_words(item: Contact) -> str:
+    """Shapes and numbers of a contact in words.
+
+    Args:
+        item: the contact.
+    """
+    kinds = [shape_words(shape) for shape in (item.shape_a, item.shape_b)]
+    numbers = [f"{name} {text(getattr(item, name))}" for name in item.numbers if _matters(getattr(item, name))]
+    return "; ".join([f"{kinds[0]} on {kinds[1]}", *numbers])
+
+
+def shape_words(shape: Shape | Ground) -> str:
+    """Kind and sizes of a shape in words.
+
+    Args:
+        shape: that touches.
+    """
+    if isinstance(shape, Ground):
+        return str(shape)
+    if shape.kind in ("points", "mesh"):
+        what = (
+            "mesh"
+            if shape.kind == "mesh" and not shape.vertices
+            else counted(len(shape.vertices), "vertex", "vertices")
+        )
+        return f"hull of {what}" if shape.kind == "mesh" and shape.vertices else what
+    return f"{shape.kind} {texts(shape.size)}"
 
 
 def _attachments(item: Constraint | Force) -> list[str]:

@@ -21,6 +21,7 @@ from dalembert.errors import ArgumentError
 from dalembert.model.checks import real_array, shown
 from dalembert.model.joint import JOINTS, Joint
 from dalembert.model.mechanism import Mechanism
+from dalembert.model.state_space import StateSpace
 
 
 def as_names(what: str, given: Sequence[str]) -> tuple[str, ...]:
@@ -45,6 +46,8 @@ def position_names(mechanism: Mechanism) -> tuple[str, ...]:
 
 def velocity_names(mechanism: Mechanism) -> tuple[str, ...]:
     """A name for every entry of v and tau: ``elbow``, ``base.vx``, ``base.wz``."""
+    if isinstance(mechanism, StateSpace) and mechanism.speeds:
+        return mechanism.speeds
     return tuple(name for joint in mechanism.joints if joint.nv for name, _ in velocity_parts(joint))
 
 

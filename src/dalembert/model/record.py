@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import cmath
-import contextlib
 import dataclasses
-import dis
 import numbers
-import pickle
-from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -114,6 +110,10 @@ class Record:
         """Pickle by the constructor, which makes arrays read-only again."""
         return type(self), tuple(getattr(self, f.name) for f in dataclasses.fields(self))  # type: ignore[arg-type]
 
+    def __identity__(self) -> dict[str, Any]:
+        """What it is by value, for :func:`~dalembert.model.identity.identify`."""
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.compare}  # type: ignore[arg-type]
+
     def replace(self, **changes: Any) -> Any:
         """A copy with the given fields changed."""
         return dataclasses.replace(self, **changes)  # type: ignore[type-var]
@@ -204,89 +204,31 @@ EXACT = 2**53
 """Integers up to this are floats too."""
 
 
-def fingerprint(value: Any, above: tuple[Any, ...] = ()) -> str:
+def fingerprint(value: Any) -> str:
     """A text that no other value has; of a function its code, constants, defaults and what it refers to outside.
 
     Args:
         value: nested tuples, lists and dicts of numbers, texts, arrays, expressions and functions, as
             :func:`~dalembert.model.record.content` gives them.
-        above: functions that are being described; one that refers to itself is not described again.
     """
     if isinstance(value, (tuple, list)):
-        return f"({', '.join(fingerprint(x, above) for x in value)})"
+        return f"({', '.join(fingerprint(x) for x in value)})"
     if isinstance(value, dict):
-        return f"dict{fingerprint(sorted(value.items(), key=lambda item: str(item[0])), above)}"
+        return f"dict{fingerprint(sorted(value.items(), key=lambda item: str(item[0])))}"
     if isinstance(value, np.ndarray):
-        return fingerprint(content(value), above)
+        return fingerprint(content(value))
     if scalar.is_sympy(value):
         from sympy import srepr
 
         return srepr(value)  # unlike its text, it has the kinds of symbols and all digits of numbers
     if isinstance(value, (set, frozenset)):
-        return f"{{{', '.join(sorted(fingerprint(x, above) for x in value))}}}"
-    if isinstance(value, FunctionType):
-        if any(value is function for function in above):
-            return "itself"
-        defaults = (value.__defaults__, sorted((value.__kwdefaults__ or {}).items()))
-        around = [(name, _plain(item)) for name, item in outside(value).items()]
-        return f"function{fingerprint((code_of(value.__code__), defaults, around), (*above, value))}"
+        return f"{{{', '.join(sorted(fingerprint(x) for x in value))}}}"
     if type(value) is int and abs(value) <= EXACT:
         value = float(value)  # 2 and 2.0 are equal, and files may make one of the other
     if type(value) is float and value == 0:
         return "0.0"  # -0.0 too; a file may leave it out
     if callable(value):
-        return f"{type(value).__module__}.{type(value).__qualname__}:{_pickled(value)}"
+        from dalembert.model.identity import identify
+
+        return f"function {identify(value, 'function').core}"
     return repr(value)
-
-
-def outside(function: FunctionType) -> dict[str, Any]:
-    """The variables around a function that it and the functions inside it use; not those that it assigns itself."""
-    found: dict[str, Any] = {}
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
-        with contextlib.suppress(ValueError):  # a variable that has no value yet
-            found[name] = cell.cell_contents
-    used, assigned = _names(function.__code__)
-    found |= {name: function.__globals__[name] for name in used if name in function.__globals__}
-    return {name: value for name, value in sorted(found.items()) if name not in assigned}
-
-
-def code_of(code: CodeType) -> tuple[Any, ...]:
-    """Instructions and constants; those of inner functions too, instead of their places in memory."""
-    constants = [code_of(item) if isinstance(item, CodeType) else _constant(item) for item in code.co_consts]
-    return code.co_code.hex(), code.co_names, constants
-
-
-def _constant(value: Any) -> str:
-    """A constant of a function; a set is written in an order of its own in every process."""
-    return f"{{{', '.join(sorted(map(repr, value)))}}}" if isinstance(value, frozenset) else repr(value)
-
-
-def _names(code: CodeType) -> tuple[set[str], set[str]]:
-    """Global names that code and the functions inside it use, and outer variables that they assign."""
-    used, assigned = set(), set()
-    for step in dis.get_instructions(code):
-        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            used.add(step.argval)
-        elif step.opname in ("STORE_GLOBAL", "STORE_DEREF"):
-            assigned.add(step.argval)
-    for item in code.co_consts:
-        if isinstance(item, CodeType):
-            inner = _names(item)
-            used, assigned = used | inner[0], assigned | inner[1]
-    return used, assigned
-
-
-def _plain(value: Any) -> Any:
-    """Numbers, texts and functions as they are, modules and classes by name, anything else as its pickle."""
-    if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
-        return value
-    if isinstance(value, FunctionType):  # one of a library by its name; a user's own, which may change, by content
-        return value if value.__module__ == "__main__" or value.__closure__ else f"{value.__module__}.{value.__name__}"
-    return getattr(value, "__name__", None) or _pickled(value)
-
-
-def _pickled(value: Any) -> str:
-    try:
-        return pickle.dumps(value, protocol=4).hex()
-    except Exception:  # a class of the user's choosing may fail in any way; then nothing better is known
-        return repr(value)

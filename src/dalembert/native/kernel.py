@@ -311,6 +311,10 @@ class Kernel:
         made = self.name, self.inputs, self.outputs, self.program, self.key, self.dtype, self.doc, self._target
         return Kernel, made, (self.arguments.hints, self.arguments.defaults)
 
+    def __identity__(self) -> dict[str, Any]:
+        """What it computes, for :func:`~dalembert.model.identity.identify`."""
+        return {"key": self.key or self.program.digest, "dtype": str(self.dtype), "defaults": self.arguments.defaults}
+
     def __setstate__(self, state: tuple[dict[str, str], dict[str, Any]]) -> None:
         self.arguments.hints.update(state[0])
         self.set_defaults(state[1])
@@ -443,7 +447,7 @@ class Compiled:
         with compiling():
             if dtype not in self._codes:
                 self._codes[dtype] = load_program(
-                    self._program, dtype, self.target, self._key, (*self.inputs, *self.outputs)
+                    self._program, dtype, self.target, self._key, (*self.inputs, *self.outputs), f"kernel {self.name}"
                 )
             return self._codes[dtype]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from dalembert.errors import ArgumentError
 from dalembert.printing.names import Names
-from dalembert.printing.statements import FunctionBody, Infix
+from dalembert.printing.statements import FunctionBody, Infix, LoopBody, Statement
 from dalembert.tracing.cost import count_uses
 from dalembert.tracing.passes.chunk import Piece, chunk
 from dalembert.tracing.program import PREDICATES, Program
@@ -52,6 +52,7 @@ class Flavour:
         dialect: how operations are written.
         whole: makes a value of ``kind`` of the source of a constant.
         sincos: name of the function for sine and cosine together; the library's if empty.
+        rolled: lines before a loop, so that it is not written out by the compiler.
     """
 
     kind: str
@@ -62,6 +63,7 @@ class Flavour:
     dialect: Infix
     whole: Callable[[str], str] = str
     sincos: str = ""
+    rolled: tuple[str, ...] = ()
 
 
 def check_real(real: str) -> None:
@@ -117,7 +119,7 @@ def c_templates(real: str, names: Names, program: Program) -> tuple[dict[str, st
     }  # fmt: skip
     helpers = []
     for op, wish, sign in (("min", "smaller", "<"), ("max", "larger", ">")):  # these let a NaN through
-        if any(node.op == op for node in program.nodes):
+        if op in program.vocabulary:
             name = names.new(wish)
             templates[op] = f"{name}({{0}}, {{1}})"
             helpers.append(f"{real} {name}({real} a, {real} b) {{ return (a {sign} b || a != a) ? a : b; }}\n")
@@ -155,7 +157,7 @@ def _piece(
     body = FunctionBody(
         program, flavour.dialect, names, read, piece.start, piece.stop, loads, frozenset(piece.stores), uses
     )
-    lines = [statement_line(program, flavour, *statement) for statement in body.statements]
+    lines = [statement_line(program, flavour, statement) for statement in body.statements]
     for name, row in zip(face.outputs, program.results):
         for place, k in enumerate(row):
             if piece.start <= k < piece.stop:
@@ -168,7 +170,17 @@ def _piece(
     return [f"    (void){name};" for name in arguments if name not in used] + lines
 
 
-def statement_line(program: Program, flavour: Flavour, name: str, source: str, node: int, cosine: str) -> str:
+def statement_line(program: Program, flavour: Flavour, statement: Statement) -> str:
+    """A statement, indented as in a function; of a loop, several lines.
+
+    Args:
+        program: that the statement is of.
+        flavour: how it is written.
+        statement: what to write.
+    """
+    name, source, node, cosine, loop = statement
+    if loop:
+        return "\n".join(_loop_lines(name, loop, flavour))
     if cosine:
         function = flavour.sincos or ("sincosf" if flavour.kind == "float" else "sincos")
         return f"    {flavour.kind} {name}, {cosine};\n    {function}({source}, &{name}, &{cosine});"
@@ -176,3 +188,19 @@ def statement_line(program: Program, flavour: Flavour, name: str, source: str, n
         return f"    {flavour.kind} {name} = {source.replace('@', name)};"
     kind = flavour.truth if program.nodes[node].op in PREDICATES else flavour.kind
     return f"    const {kind} {name} = {source};"
+
+
+def _loop_lines(name: str, loop: LoopBody, flavour: Flavour) -> list[str]:
+    def fill(values: list[tuple[str, bool]]) -> list[str]:
+        whole = [flavour.whole(source) if constant else source for source, constant in values]
+        return [f"    {name}[{k}] = {source};" for k, source in enumerate(whole)]
+
+    step = [statement_line(loop.body.program, flavour, statement) for statement in loop.body.statements]
+    return [
+        f"    {flavour.kind} {name}[{len(loop.start)}];",
+        *fill(loop.start),
+        *flavour.rolled,
+        f"    for (int {loop.counter} = 0; {loop.counter} < {loop.times}; ++{loop.counter}) {{",
+        *("    " + line for text in [*step, *fill(loop.ends)] for line in text.split("\n")),
+        "    }",
+    ]

@@ -36,10 +36,25 @@ def to_javascript(program: Program) -> str:
     inputs = [names.new(port.name) for port in program.inputs]
     outputs = [names.new(port.name, "_out") for port in program.outputs]
     body = FunctionBody(program, Infix(_number, _FUNCTIONS), names, lambda port, element: f"{inputs[port]}[{element}]")
-    lines = [f"  const {s.name} = {s.source};" for s in body.statements]
+    lines = _lines(body, "  ")
     for name, row in zip(outputs, program.results):
         lines += [f"  {name}[{place}] = {body.text(k).source};" for place, k in enumerate(row)]
     return "\n".join([f"function {function}({', '.join([*inputs, *outputs])}) {{", *lines, "}", ""])
+
+
+def _lines(body: FunctionBody, indent: str) -> list[str]:
+    lines = []
+    for s in body.statements:
+        if s.loop:
+            count = f"let {s.loop.counter} = 0; {s.loop.counter} < {s.loop.times}; {s.loop.counter} += 1"
+            lines.append(f"{indent}const {s.name} = [{', '.join(source for source, _ in s.loop.start)}];")
+            lines.append(f"{indent}for ({count}) {{")
+            lines += _lines(s.loop.body, indent + "  ")
+            lines += [f"{indent}  {s.name}[{k}] = {source};" for k, (source, _) in enumerate(s.loop.ends)]
+            lines.append(f"{indent}}}")
+        else:
+            lines.append(f"{indent}const {s.name} = {s.source};")
+    return lines
 
 
 def _number(value: float) -> str:

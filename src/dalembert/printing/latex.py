@@ -10,6 +10,7 @@ import numpy as np
 
 from dalembert.printing.names import identifier
 from dalembert.printing.statements import ATOM, PRODUCT, SUM, FunctionBody, Text, bracket
+from dalembert.tracing.loops import unrolled
 from dalembert.tracing.program import Program
 
 _LETTERS = """
@@ -30,6 +31,7 @@ def to_latex(program: Program, longest: int = 120, entries: Mapping[str, Sequenc
         longest: longest right-hand side in characters of source, before parts of it get names.
         entries: for some inputs, what their entries are called; others have the input's name and an index.
     """
+    program = unrolled(program)
     symbols, named = _Symbols(), entries or {}
     inputs = [
         [symbols.new(name) for name in named[port.name]] if port.name in named else symbols.array(port.name, port.shape)
@@ -75,6 +77,11 @@ class _Symbols:
             name = f"{symbol(wish, *indices)}^{{({number})}}"
         self._taken.add(name)
         return name
+
+    def scope(self) -> _Symbols:
+        inner = _Symbols()
+        inner._taken |= self._taken
+        return inner
 
     def array(self, wish: str, shape: tuple[int, ...]) -> list[str]:
         return [self.new(wish, *indices) for indices in np.ndindex(shape)]

@@ -38,7 +38,7 @@ def to_python(program: Program) -> str:
         return f"{inputs[port]}[{', '.join(['...', *(str(int(k)) for k in place)])}]"
 
     body = FunctionBody(program, _Python(_number, _FUNCTIONS), names, read)
-    lines = [f"    {s.name} = {s.source}" for s in body.statements]
+    lines = _lines(body, "    ")
     for name, port, row in zip(outputs, program.outputs, program.results):
         elements = "".join(f"\n        {body.text(k).source}," for k in row)
         lines.append(
@@ -77,6 +77,19 @@ def to_python(program: Program) -> str:
             "",
         ]
     )
+
+
+def _lines(body: FunctionBody, indent: str) -> list[str]:
+    lines = []
+    for s in body.statements:
+        if s.loop:
+            lines.append(f"{indent}{s.name} = [{', '.join(source for source, _ in s.loop.start)}]")
+            lines.append(f"{indent}for {s.loop.counter} in range({s.loop.times}):")
+            lines += _lines(s.loop.body, indent + "    ")
+            lines.append(f"{indent}    {s.name} = [{', '.join(source for source, _ in s.loop.ends)}]")
+        else:
+            lines.append(f"{indent}{s.name} = {s.source}")
+    return lines
 
 
 class _Literal(Text):

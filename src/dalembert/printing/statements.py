@@ -25,17 +25,41 @@ class Text(NamedTuple):
 class Statement(NamedTuple):
     """A definition: the name of a value, its source, and which node it is.
 
-    If ``cosine`` is given, ``name`` is the sine and ``cosine`` the cosine of ``source``.
+    If ``cosine`` is given, ``name`` is the sine and ``cosine`` the cosine of ``source``. If ``loop`` is given, ``name``
+    is the array of what it carries.
     """
 
     name: str
     source: str
     node: int
     cosine: str = ""
+    loop: LoopBody | None = None
+
+
+class LoopBody(NamedTuple):
+    """A step taken several times, on an array of what is carried.
+
+    Args:
+        start: sources of its elements before the first step, and whether each is a constant.
+        times: how often the step is taken.
+        counter: a name for the number of the step.
+        body: the statements of a step.
+        ends: sources of the elements after a step, and whether each is a constant; none reads the array.
+    """
+
+    start: list[tuple[str, bool]]
+    times: int
+    counter: str
+    body: FunctionBody
+    ends: list[tuple[str, bool]]
 
 
 class NameGiver(Protocol):
     """Makes names out of labels."""
+
+    def scope(self) -> NameGiver:
+        """Names for an inner block, different from those given out so far."""
+        ...
 
     def new(self, wish: str) -> str:
         """A name like ``wish`` that was not given out before."""
@@ -69,7 +93,7 @@ class Dialect(Protocol):
 
 
 class FunctionBody:
-    """The statements of a program, or of a piece of one.
+    """The statements of a program, or of a piece of one. For languages without arrays it must have no loops.
 
     Args:
         dialect: in which language.
@@ -107,6 +131,12 @@ class FunctionBody:
                 continue
             if k in cosines:
                 self._print_pair(k, cosines[k])
+            elif program.nodes[k].op == "loop":
+                self._print_loop(k)
+            elif program.nodes[k].op == "element":
+                loop, place = program.nodes[k].args[0], int(program.nodes[k].value)
+                self._texts[k] = Text(f"{self._texts[loop].source}[{place}]")
+                self._named.add(k)
             else:
                 self._print(k, keep)
 
@@ -148,6 +178,33 @@ class FunctionBody:
         self._texts[k] = made
         if self._uses[k] > 1 or k in self.program.labels or k in keep or self.dialect.named(op):
             self._give_name(k)
+
+    def _print_loop(self, k: int) -> None:
+        _, args, value = self.program.nodes[k]
+        loop = self.program.loops[int(value)]
+        for a in args:
+            self._give_name(a)
+        name = self.names.new("carried")
+        self._texts[k] = Text(name)
+        start = [(self.text(a).source, self.program.nodes[a].op == "const") for a in args[: loop.carried]]
+        held = [self.text(a).source for a in args[loop.carried :]]
+        inner = self.names.scope()
+        counter, results = inner.new("step"), loop.step.results[0]
+
+        def read(port: int, element: int) -> str:
+            return held[element] if port else f"{name}[{element}]"
+
+        body = FunctionBody(loop.step, self.dialect, inner, read, keep=frozenset(results))
+        ends = []
+        for result in results:
+            op, at, _ = loop.step.nodes[result]
+            source = body.text(result).source
+            if op == "input" and at[0] == 0:  # another statement overwrites it
+                old = inner.new("old")
+                body.statements.append(Statement(old, source, result))
+                source = old
+            ends.append((source, op == "const"))
+        self.statements.append(Statement(name, "", k, loop=LoopBody(start, loop.count, counter, body, ends)))
 
     def _print_pair(self, first: int, second: int) -> None:
         sine, cosine = (first, second) if self.program.nodes[first].op == "sin" else (second, first)

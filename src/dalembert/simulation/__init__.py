@@ -11,11 +11,12 @@ from dalembert.simulation.events import Event, Occurrence, joint_stop
 from dalembert.simulation.export import load_trajectory
 from dalembert.simulation.failure import SimulationError, SweepError
 from dalembert.simulation.integrators import ADAPTIVE
+from dalembert.simulation.points import Points, grid, samples
 from dalembert.simulation.rollout import Rollout, rollout
 from dalembert.simulation.rollout_task import RolloutTask
 from dalembert.simulation.simulate import simulate
 from dalembert.simulation.steppers import STEPPERS
-from dalembert.simulation.sweep import Points, Sweep, grid, samples, sweep
+from dalembert.simulation.sweep import Sweep, sweep
 from dalembert.simulation.trajectory import Sample, Trajectory
 
 __all__ = [

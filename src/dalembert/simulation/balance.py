@@ -10,6 +10,7 @@ import numpy as np
 
 from dalembert.dynamics.reactions import between_frames, reaction_name
 from dalembert.errors import ArgumentError
+from dalembert.formulations.motion import DerivedDynamics
 from dalembert.kinematics.manifold import quaternion_places
 from dalembert.model import Mechanism
 from dalembert.model.parameters import substitute, symbolise
@@ -30,6 +31,8 @@ def numeric(motion: Trajectory) -> Mechanism:
         return model
     values = dict(zip(motion.dynamics.parameter_names, motion.parameters.tolist()))
     symbols = {symbol.name: values.pop(symbol.name) for symbol in model.symbols}
+    if isinstance(motion.dynamics, DerivedDynamics):  # the other symbols are those of the equations alone
+        return substitute(model.replace(strict=False), symbols)
     return substitute(symbolise(model, values), symbols)
 
 
@@ -72,7 +75,8 @@ def work(motion: Trajectory) -> np.ndarray:
         motion: the motion; under a zero-order hold of which every period has a sample, forces are constant between.
     """
     whole = with_discontinuities(motion)
-    parts = constant_parts(whole)
+    along = motion.dynamics.input_names == motion.dynamics.velocity_names() and not motion.system.has_speeds
+    parts = constant_parts(whole) if along else None
     total = integral(whole.t, whole.power) if parts is None else _along_ways(parts)
     t = (whole if parts is None else parts).t
     return total if len(t) == len(motion) else total[np.searchsorted(t, motion.t)]

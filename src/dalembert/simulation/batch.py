@@ -27,7 +27,7 @@ from dalembert.model.checks import expect_choice, real_array
 from dalembert.native.recurrence import Recurrence
 from dalembert.native.threads import default_threads, run_all
 from dalembert.simulation.progress import Progress
-from dalembert.simulation.stabiliser import Moving, Stabiliser
+from dalembert.simulation.stabiliser import Moving, Stabiliser, movable
 from dalembert.simulation.state import UNIT_LENGTH_SLACK, as_parameters, as_position, as_velocity, parameter_array
 from dalembert.simulation.stepping import SUMMARIES
 
@@ -427,6 +427,7 @@ class Device:
         return hasattr(given, "dtype") and not isinstance(given, (np.ndarray, np.generic))
 
     def moving(self, moving: Moving | Stabiliser) -> Moving | Stabiliser:
+        moving = movable(moving)
         if isinstance(moving, Dynamics) and moving.device == "cuda":
             if moving not in _twins:
                 _twins[moving] = moving.on("cpu")

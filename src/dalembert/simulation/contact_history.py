@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -79,8 +79,8 @@ class ContactHistory:
 
     @cached_property
     def forces(self) -> Any:
-        """On body a of every point along normal, tangent 1 and tangent 2, N, (..., T, points, 3): the mean over the step
-        that ends at the record; zero at the start."""
+        """On body a of every point along normal, tangent 1 and tangent 2, N, (..., T, points, 3): the mean over the
+        step that ends at the record; zero at the start."""
         return self._gathered([_force_rows(point) for point in self.layout.points], 3)
 
     @cached_property
@@ -134,7 +134,7 @@ class ContactHistory:
         """On body a of every point, world axes, N, (..., T, points, 3)."""
         return np.einsum("...ij,...i->...j", self.axes, self.forces)
 
-    # ------------------------------------------------------------------------------------------------------- what a step found
+    # ------------------------------------------------------------------------------------------------ what a step found
 
     def _measure(self, name: str) -> Any:
         return self.measures[..., MEASURES.index(name)]
@@ -205,8 +205,9 @@ class ContactHistory:
             which: the records.
         """
         h = self.h[which] if np.ndim(self.h) else self.h
-        parts = (x[which] for x in (self.t, self.q, self.impulses, self.measures))
-        return ContactHistory(self.dynamics, *parts, h, self.final, self.parameters)
+        return replace(
+            self, t=self.t[which], q=self.q[which], impulses=self.impulses[which], measures=self.measures[which], h=h
+        )
 
     def of(self, index: tuple[int, ...]) -> ContactHistory:
         """That of one motion.
@@ -218,9 +219,8 @@ class ContactHistory:
         values = self.parameters
         if values is not None:
             values = np.broadcast_to(to_host(values), (*self.final[0].shape[:batch], values.shape[-1]))[index]
-        parts = (to_host(x[index]) for x in (self.q, self.impulses, self.measures))
-        final = tuple(to_host(x[index]) for x in self.final)
-        return ContactHistory(self.dynamics, self.t, *parts, self.h, final, values)  # type: ignore[arg-type]
+        q, impulses, measures, *final = (to_host(x[index]) for x in (self.q, self.impulses, self.measures, *self.final))
+        return ContactHistory(self.dynamics, self.t, q, impulses, measures, self.h, (final[0], final[1]), values)
 
     def __repr__(self) -> str:
         return f"<ContactHistory of {len(self.names)} points, {len(self.t)} records>"

@@ -1,15 +1,16 @@
-"""What simulate and rollout do about contacts before they begin: which law, from which start; and one motion in steps."""
+"""What simulate and rollout do about contacts: which law, from which start; and one motion in steps."""
 
 from __future__ import annotations
 
 import time
 import warnings
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from dalembert.dynamics import Dynamics
-from dalembert.dynamics.contacting import SWEEPS, sweeps_of
+from dalembert.dynamics.contacting import SWEEPS, law_of, sweeps_of
 from dalembert.errors import ArgumentError, SimulationWarning, UnsupportedError
 from dalembert.model import WORLD
 from dalembert.model.checks import shown
@@ -26,9 +27,6 @@ from dalembert.simulation.trajectory import Trajectory
 
 METHOD = "semi-implicit-euler"
 """The method of fixed step in which rigid contacts are solved."""
-
-LAWS = {"rigid": "Signorini, the exact Coulomb cone and Newton's restitution at the level of velocities"}
-"""Laws of contact that steps of fixed length solve, by name."""
 
 DEEP = 1e-6
 """A depth at the start, m, beyond which somebody must decide."""
@@ -49,20 +47,24 @@ def contact_law(
 
     Args:
         dynamics: of the mechanism.
-        law: one of :data:`LAWS`, or None: rigid, if something can touch.
+        law: one of :data:`~dalembert.dynamics.contacting.LAWS`, or None: rigid, if something can touch.
         method: as the user gave it; others than :data:`METHOD` know nothing of contacts.
         sweeps: of Gauss-Seidel, or None.
         records: keep slip and mode.
     """
     name = dynamics.mechanism.name
+    if acts(dynamics) and not dynamics.has("contact_step"):
+        raise UnsupportedError(
+            f"equations of motion know nothing of contacts, and {name!r} has some",
+            remedy="move the mechanism itself, or equations of mechanism.replace(contacts=())",
+        )
     if law is None and not acts(dynamics):
         if sweeps is not None:
             raise ArgumentError(
                 f"sweeps = {sweeps!r} are those of contacts, and {name!r} has none that act", argument="sweeps"
             )
         return None
-    if law is not None and (not isinstance(law, str) or law not in LAWS):
-        raise ArgumentError(f"there is no law of contact {shown(law)}; choose one of {', '.join(LAWS)}", argument="law")
+    chosen = law_of("rigid" if law is None else law)
     if method is not None and method != METHOD:
         raise ArgumentError(
             f"{name!r} has contacts or stops of joints, and the method {method!r} knows nothing of them",
@@ -83,23 +85,24 @@ def contact_law(
             f"{name!r}: an impulse of contact needs mass to act on, but {idle[0].removesuffix(f': {WHY}')}",
             remedy="give that body a mass and an inertia; a foot of 10 g changes little",
         )
-    return RigidContact(SWEEPS if sweeps is None else sweeps_of(sweeps), records)
+    return RigidContact(SWEEPS if sweeps is None else sweeps_of(sweeps), records, chosen)
 
 
-def checked_start(dynamics: Dynamics, q: np.ndarray, values: Any, lift: bool) -> np.ndarray:
+def checked_start(dynamics: Dynamics, law: RigidContact, q: np.ndarray, values: Any, lift: bool) -> np.ndarray:
     """The positions at the start, lifted out of the ground if that is wanted; an error says how deep they are.
 
     Args:
         dynamics: of the mechanism.
+        law: how contacts are solved; what is soft carries by overlapping, so that any start will do.
         q: positions, (..., nq).
         values: of its parameters, (..., k), or None.
         lift: move bases upwards.
     """
-    if not dynamics.contacts.points or not q.size:
+    if not dynamics.contacts.points or not q.size or (law.law == "convex" and not lift):
         return q
     kernel = dynamics.on("cpu").kernel("contact_points")
     last = () if values is None else (values,)
-    gaps, _, axes = kernel(q, *last)
+    gaps = kernel(q, *last)[0]
     if not (gaps < -DEEP).any():
         return q
     if lift:
@@ -171,7 +174,7 @@ def march(
     hold: float | None,
     progress: bool | None,
 ) -> Trajectory:
-    """One motion in steps of the rigid law.
+    """One motion in steps with contacts.
 
     Args:
         system: what moves.
@@ -186,7 +189,7 @@ def march(
         progress: show it.
     """
     dynamics, model = system.dynamics, system.mechanism
-    kernel = dynamics.kernel("contact_step", sweeps=law.sweeps)
+    kernel = dynamics.kernel("contact_step", sweeps=law.sweeps, law=law.law)
     nq = model.nq
     q, v = x[:nq], x[nq:]
     points, rows = len(dynamics.contacts.points), dynamics.contacts.count
@@ -202,7 +205,7 @@ def march(
 
     try:
         with Progress(f"simulating {model.name}", progress) as line:
-            for begin, end in zip(bounds[:-1], bounds[1:]):
+            for begin, end in pairwise(bounds):
                 count = max(1, int(np.ceil((end - begin) / step - 1e-9)))
                 h = float(end - begin) / count
                 for k in range(count):
@@ -238,14 +241,14 @@ def march(
     except KeyboardInterrupt:
         status = "interrupted"
     columns = [np.array([row[k] for row in kept]) for k in range(8)]
-    t, qs, vs, tau, loads, pushes, found = columns[:7]
-    info = {"method": METHOD, "law": "rigid", "sweeps": law.sweeps, "evaluations": made,
+    ts, qs, vs, taus, wrenches, pushes, report, steps = columns
+    info = {"method": METHOD, "law": law.law, "sweeps": law.sweeps, "evaluations": made,
             "seconds": time.perf_counter() - began, "singular": ()}  # fmt: skip
     if hold is not None:
         info |= {"hold": hold, "held_from": t0}
-    contacts = ContactHistory(dynamics, t, qs, pushes, found, columns[7], (pushes[-1], found[-1]), values)
+    contacts = ContactHistory(dynamics, ts, qs, pushes, report, steps, (pushes[-1], report[-1]), values)
     trajectory = Trajectory(
-        system, t, qs, vs, tau.reshape(len(t), model.nv), loads.reshape(len(t), len(dynamics.wrenches), 6),
+        system, ts, qs, vs, taus.reshape(len(ts), model.nv), wrenches.reshape(len(ts), len(dynamics.wrenches), 6),
         parameters=values, status=status, info=info, contacts=contacts,
     )  # fmt: skip
     trajectory.interpolant = Slopes(trajectory)
@@ -254,6 +257,6 @@ def march(
     warn_unconverged(contacts)
     if status == "interrupted":
         warnings.warn(
-            f"simulation interrupted at t = {t[-1]:.6g} s; what was computed is kept", SimulationWarning, stacklevel=3
+            f"simulation interrupted at t = {ts[-1]:.6g} s; what was computed is kept", SimulationWarning, stacklevel=3
         )
     return trajectory

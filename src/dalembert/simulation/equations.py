@@ -130,9 +130,16 @@ class TracedEquations:
         return product(MG.T, arrays.asarray(mu))
 
     def rate(self, t: Scalar, q: Array, v: Array) -> Array:
+        if self.system.has_speeds:
+            return self._quantity("position_rate", q=self.normalised(q), v=v, t=t)
         return position_rate(self._tree, q, self.tangent(t, q, v))
 
     def displaced(self, q: Array, d: Array) -> Array:
+        if self.system.has_speeds:
+            raise UnsupportedError(
+                f"the velocities of {self.system.mechanism.name!r} are speeds of their own, not along its coordinates: "
+                "of the methods of fixed step choose 'rk4', or an adaptive one"
+            )
         return manifold.displaced(self._tree, q, d)
 
     def normalised(self, q: Array) -> Array:
@@ -266,7 +273,8 @@ class KernelEquations:
         tau = self.control(t, q, v)
         given: tuple[Any, ...] = () if self.wrenches is None else (self.wrenches(t, q, v),)
         if self.system.dynamics.is_tree:
-            return self._kernel(name)(q, v, tau, *given, *self._last)
+            time: tuple[Any, ...] = (np.float64(t),) if self.system.dynamics.takes_time else ()
+            return self._kernel(name)(q, v, tau, *given, *time, *self._last)
         found = self._kernel(name)(q, v, tau, *given, np.float64(t), *self._last)
         if name == "slope" or (not self.near_singular and np.isfinite(found).all()):
             return found
@@ -288,7 +296,7 @@ class KernelEquations:
         return self._call("flow", t, x[:nq], x[nq:])
 
     def _of_state(self, name: str, t: Scalar, q: Array, v: Array) -> Array:
-        time: tuple[Any, ...] = () if self.system.dynamics.is_tree else (np.float64(t),)
+        time: tuple[Any, ...] = (np.float64(t),) if self.system.dynamics.takes_time else ()
         return self._kernel(name)(q, v, *time, *self._last)
 
     def tangent(self, t: Scalar, q: Array, v: Array) -> Array:
@@ -335,7 +343,7 @@ def part_kernel(system: Stabiliser, name: str) -> Kernel:
 
 
 def input_ports(system: Stabiliser, names: Sequence[str]) -> tuple[Port, ...]:
-    """The named inputs that this system has: q, everything of nv entries; wrenches, time and parameters if it has any.
+    """The named inputs that this system has: q, everything of nv entries, tau; wrenches, time, parameters if any.
 
     Args:
         system: what moves.
@@ -345,7 +353,8 @@ def input_ports(system: Stabiliser, names: Sequence[str]) -> tuple[Port, ...]:
     shapes = {
         "q": (m.nq,),
         "wrenches": (len(dynamics.wrenches), 6) if dynamics.wrenches else None,
-        "t": None if dynamics.is_tree else (),
+        "tau": (len(dynamics.input_names),),
+        "t": () if dynamics.takes_time else None,
         "parameters": (len(dynamics.parameter_names),) if dynamics.parameter_names else None,
     }
     found = [(name, shapes.get(name, (m.nv,))) for name in names]

@@ -44,7 +44,8 @@ def columns(trajectory: Trajectory) -> dict[str, np.ndarray]:
     """
     m = trajectory.mechanism
     table = {"t": trajectory.t}
-    for kind, names in (("q", position_names(m)), ("v", velocity_names(m)), ("tau", velocity_names(m))):
+    for kind, names in (("q", position_names(m)), ("v", velocity_names(m)),
+                        ("tau", trajectory.dynamics.input_names)):  # fmt: skip
         table |= {f"{kind}.{name}": getattr(trajectory, kind)[:, k] for k, name in enumerate(names)}
     for i, frame in enumerate(trajectory.dynamics.wrenches):
         table |= {f"wrench.{frame}.{name}": trajectory.wrenches[:, i, k] for k, name in enumerate(COMPONENTS)}
@@ -94,7 +95,8 @@ def write_npz(trajectory: Trajectory, path: str | Path) -> None:
     """
     m = trajectory.mechanism
     about = {
-        "mechanism": m.name, "digest": m.digest, "positions": position_names(m), "velocities": velocity_names(m),
+        "mechanism": m.name, "digest": trajectory.dynamics.identity,
+        "positions": position_names(m), "velocities": velocity_names(m),
         "status": trajectory.status, "include": trajectory.dynamics.include,
         "wrench_frames": trajectory.dynamics.wrenches, "parameters": trajectory.dynamics.parameter_names,
         "elements": trajectory.dynamics.elements.names, "constraints": tuple(trajectory.dynamics.constraints.info),
@@ -160,7 +162,9 @@ def load_trajectory(path: str | Path, mechanism: Moving) -> Trajectory:
             f"{model.name!r} with {names}",
             path,
         )
-    disagreement = _disagreement(arrays, happened, reset, about.get("events", []), model.nq, model.nv)
+    disagreement = _disagreement(
+        arrays, happened, reset, about.get("events", []), (model.nq, model.nv, len(system.dynamics.input_names))
+    )
     if disagreement:
         raise FormatError(f"this trajectory was damaged or edited: {disagreement}", path)
     needed = list(system.dynamics.parameter_names)
@@ -170,7 +174,7 @@ def load_trajectory(path: str | Path, mechanism: Moving) -> Trajectory:
             f"{needed}; give Dynamics(mechanism, parameters=[...]) with the same addresses, or the same symbols",
             path,
         )
-    if about["digest"] != model.digest:
+    if about["digest"] != system.dynamics.identity:
         message = (
             f"{path}: the mechanism {about['mechanism']!r} that moved is not {model.name!r} as it is given: names "
         )
@@ -206,9 +210,14 @@ def _check_sizes(path: Path) -> None:
 
 
 def _disagreement(
-    arrays: dict[str, np.ndarray], happened: list[np.ndarray], jumped: list[np.ndarray], events: Any, nq: int, nv: int
+    arrays: dict[str, np.ndarray],
+    happened: list[np.ndarray],
+    jumped: list[np.ndarray],
+    events: Any,
+    sizes: tuple[int, int, int],
 ) -> str:
-    """What parts of an archive do not fit together, or nothing."""
+    """What parts of an archive do not fit together, or nothing; sizes are those of q, v and tau."""
+    nq, nv, inputs = sizes
     for name, array in (*arrays.items(), *((f"{w}_{x}", a) for w, s in zip(("events", "jumps"), (happened, jumped))
                                            for x, a in zip("tqv", s))):  # fmt: skip
         if array.dtype.kind not in "fiu":
@@ -219,7 +228,7 @@ def _disagreement(
     steps = np.diff(t)
     if (steps < 0).any() and (steps > 0).any():
         return "its times go forwards and backwards"
-    for name, shape in (("q", (len(t), nq)), ("v", (len(t), nv)), ("tau", (len(t), nv))):
+    for name, shape in (("q", (len(t), nq)), ("v", (len(t), nv)), ("tau", (len(t), inputs))):
         if arrays[name].shape != shape:
             return f"{name} has shape {arrays[name].shape}, expected {shape}"
     if wrenches.ndim != 3 or wrenches.shape[::2] != (len(t), 6):
@@ -265,6 +274,9 @@ def as_xarray(trajectory: Trajectory) -> Any:
         "tau": (("t", "velocity"), trajectory.tau),
     }
     named = {"position": list(position_names(m)), "velocity": list(velocity_names(m))}
+    if trajectory.dynamics.input_names != velocity_names(m):
+        arrays["tau"] = ("t", "input"), trajectory.tau
+        named["input"] = list(trajectory.dynamics.input_names)
     if frames:
         arrays["wrenches"] = ("t", "frame", "component"), trajectory.wrenches
         named |= {"frame": frames, "component": list(COMPONENTS)}

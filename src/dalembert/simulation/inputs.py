@@ -81,16 +81,17 @@ class Inputs:
 
     Args:
         dynamics: the mechanism.
-        control: generalised forces, nv: a constant array, a function ``control(t, q, v)``, or None.
+        control: generalised forces, nv, or the inputs of equations: a constant array, a function
+            ``control(t, q, v)``, or None.
         wrenches: by frame name a wrench ``[force; moment]`` in the frame's axes at its origin: a constant, or a
             function of (t, q, v).
     """
 
     def __init__(self, dynamics: Dynamics, control: Any = None, wrenches: Mapping[str, Any] | None = None):
         self.dynamics = dynamics
-        nv = dynamics.mechanism.nv
+        size = len(dynamics.input_names)
         self._control = control if callable(control) else None
-        self._tau = np.zeros(nv) if control is None or callable(control) else _constant(control, "control", (nv,))
+        self._tau = np.zeros(size) if control is None or callable(control) else _constant(control, "control", (size,))
         self._functions: dict[int, Callable[..., Any]] = {}
         self._wrenches = np.zeros((len(dynamics.wrenches), 6))
         for name, wrench in (wrenches or {}).items():
@@ -171,6 +172,7 @@ class RolloutInputs:
         hold: steps for which a row, or what the policy said, acts (zero-order hold); None for a policy that is asked at
             every stage.
         wrench: on every frame, (..., frames, 6).
+        size: of a vector of generalised forces.
     """
 
     step: float
@@ -180,6 +182,7 @@ class RolloutInputs:
     rows: Any
     hold: int | None
     wrench: Any
+    size: int
 
     def forces(
         self, index: tuple[int, ...], batch: tuple[int, ...], t: np.ndarray, q: np.ndarray, v: np.ndarray
@@ -193,7 +196,7 @@ class RolloutInputs:
             q: positions there, (K, nq).
             v: velocities there, (K, nv).
         """
-        tau = np.zeros(v.shape)
+        tau = np.zeros((len(v), self.size))
         if self.policy is not None:
             last = () if self.gains is None else (_one(self.gains, index, batch, 1),)
             tau[:] = self._kernel(q.shape[1], v.shape[1], *(len(gains) for gains in last))(t, q, v, *last)
@@ -209,7 +212,7 @@ class RolloutInputs:
         ports = [Port(name, shape) for name, shape in sizes.items()]
         policy = self.policy
         assert policy is not None
-        return traced_kernel("control", ports, [Port("tau", (nv,))], lambda given: list(policy(*given.values())))
+        return traced_kernel("control", ports, [Port("tau", (self.size,))], lambda given: list(policy(*given.values())))
 
     def wrenches(self, index: tuple[int, ...], batch: tuple[int, ...], frames: int) -> np.ndarray:
         """Wrenches on the frames, (frames, 6); constant.

@@ -108,7 +108,7 @@ STIFF = ("Radau", "BDF", "LSODA")
 MULTISTEP = ("BDF", "LSODA")
 """Those that remember more than the last state, which therefore must not be changed under their hands."""
 
-DEFAULT_TOLERANCE, DEFAULT_STEP = 1e-9, 1e-3
+DEFAULT_TOLERANCE, SINGLE_TOLERANCE, DEFAULT_STEP = 1e-9, 1e-5, 1e-3
 """Relative and absolute tolerance of adaptive methods, and step of the others, s, where nothing is said."""
 
 RESTART_DISTANCE = 300.0
@@ -363,17 +363,20 @@ def integrator(
     max_step: float | None,
     step: float | None,
     jacobian: Callable[[float, np.ndarray], np.ndarray] | None,
+    single: bool = False,
 ) -> Integrator:
     """The integrator of that name. Warns of what was given and belongs to the other kind of method.
 
     Args:
         equations: of motion.
         method: a name of :data:`ADAPTIVE` or :data:`~dalembert.simulation.steppers.STEPPERS`.
-        rtol: relative tolerance, for adaptive methods; 1e-9 if None.
-        atol: absolute tolerance, for adaptive methods; 1e-9 if None.
+        rtol: relative tolerance, for adaptive methods; 1e-9 if None, 1e-5 in single precision.
+        atol: absolute tolerance, for adaptive methods; as of rtol if None.
         max_step: longest step of adaptive methods, s; unbounded if None.
         step: length of a step of the others, s; 1e-3 if None.
         jacobian: of the flow, if known.
+        single: whether accelerations are computed in float32. Their rounding, some 1e-6, is what a step of a tighter
+            tolerance would chase, ever shorter.
     """
     name = method if isinstance(method, str) else ""
     if name not in ADAPTIVE and name not in STEPPERS:
@@ -381,8 +384,9 @@ def integrator(
             f"there is no method {shown(method)}; choose one of {', '.join(ADAPTIVE)} (adaptive) or "
             f"{', '.join(STEPPERS)} (fixed step)"
         )
-    relative = as_positive("rtol", DEFAULT_TOLERANCE if rtol is None else rtol)
-    absolute = as_positive("atol", DEFAULT_TOLERANCE if atol is None else atol)
+    usual = SINGLE_TOLERANCE if single else DEFAULT_TOLERANCE
+    relative = as_positive("rtol", usual if rtol is None else rtol)
+    absolute = as_positive("atol", usual if atol is None else atol)
     longest = as_positive("max_step", math.inf if max_step is None else max_step, "s", infinite=True)
     length = as_positive("step", DEFAULT_STEP if step is None else step, "s")
     if name in ADAPTIVE:

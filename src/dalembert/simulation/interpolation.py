@@ -91,6 +91,8 @@ class Slopes:
         """
         known = self._trajectory
         q, slope = cubic(known.t, known.q, known.qdot, t)
+        if known.system.has_speeds:
+            return np.hstack([q, cubic(known.t, known.v, known.a, t)[0]])
         v = np.empty((len(t), known.mechanism.nv))
         for link in known.mechanism.tree.links:
             if link.kind == "spherical":

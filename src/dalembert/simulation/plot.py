@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.errors import ArgumentError, MissingExtraError
+from dalembert.errors import ArgumentError, MissingExtraError, UnsupportedError
 from dalembert.model.checks import expect_whole, shown
 from dalembert.model.names import position_parts, velocity_parts
 from dalembert.simulation.interpolation import control_at
@@ -74,10 +74,15 @@ def plot_trajectory(trajectory: Trajectory, joints: Sequence[str], points: int) 
         if len(axis.lines) <= 12:
             axis.legend(**BESIDE)
     for name in ("kinetic_energy", "potential_energy", "energy"):
-        axes[3].plot(fine.t, getattr(fine, name), label=name.replace("_", " "))
-    axes[3].set_ylabel("energy (J)")
-    axes[3].legend(**BESIDE)
-    axes[3].set_xlabel("t (s)")
+        try:
+            curve = getattr(fine, name)
+        except UnsupportedError:  # equations that know accelerations only
+            continue
+        axes[-1].plot(fine.t, curve, label=name.replace("_", " "))
+    axes[-1].set_ylabel("energy (J)")
+    if axes[-1].lines:
+        axes[-1].legend(**BESIDE)
+    axes[-1].set_xlabel("t (s)")
     for event in trajectory.events:
         for axis in axes:
             axis.axvline(event.t, color="0.7", linewidth=0.5)

@@ -173,7 +173,7 @@ class Recorder:
             t=np.array(self.t),
             q=np.ascontiguousarray(x[:, : m.nq]),
             v=np.ascontiguousarray(x[:, m.nq :]),
-            tau=np.array(self.tau).reshape(len(self.t), m.nv),
+            tau=np.array(self.tau).reshape(len(self.t), len(self.system.dynamics.input_names)),
             wrenches=np.array(self.wrenches).reshape(len(self.t), len(self.system.dynamics.wrenches), 6),
             parameters=self.parameters,
             events=tuple(self.events),

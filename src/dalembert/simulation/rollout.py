@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.cuda.arrays import to_host
+from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SimulationWarning, UnsupportedError
 from dalembert.model import Mechanism
 from dalembert.model.checks import shown
@@ -80,12 +81,12 @@ class Rollout:
             raise ArgumentError(f"there is no motion {shown(index)}: the batch has shape {batch}")
         if not len(self.t):
             raise UnsupportedError("this rollout was made with record=False and knows final states only")
-        nv, frames = self.system.mechanism.nv, len(self.system.dynamics.wrenches)
+        inputs, frames = len(self.system.dynamics.input_names), len(self.system.dynamics.wrenches)
         values = None if self.parameters is None else to_host(self.parameters)
         if values is not None:
             values = np.broadcast_to(values, (*tuple(self.final_q.shape[:-1]), values.shape[-1]))[index]
         q, v = (np.asarray(to_host(x[index]), dtype=float) for x in (self.q, self.v))
-        tau, wrenches = np.zeros((len(self.t), nv)), np.zeros((len(self.t), frames, 6))
+        tau, wrenches = np.zeros((len(self.t), inputs)), np.zeros((len(self.t), frames, 6))
         if self.drive is not None:
             tau[:] = self.drive.forces(index, batch, self.t, q, v)
             wrenches[:] = self.drive.wrenches(index, batch, frames)
@@ -146,7 +147,8 @@ def rollout(
     Records lie in memory with the motions side by side: their shape is the usual one, but they are not contiguous.
 
     Args:
-        mechanism: the mechanism, or its Dynamics, which saves the time to make it.
+        mechanism: the mechanism, or equations of motion (of ``derive``, ``from_lagrangian``, ``from_sympy``), or the
+            Dynamics of either, which saves the time to make it.
         q0: initial positions, (..., nq); or by joint name; None is the neutral position.
         v0: initial velocities, (..., nv); or by name of a joint or a single velocity; None is zero.
         steps: how many.
@@ -162,7 +164,7 @@ def rollout(
         wrenches: by frame name the constant wrench ``[force; moment]`` on it, frame axes, at its origin, (..., 6).
         method: ``rk4`` (the default where nothing can touch), ``semi-implicit-euler`` (with contacts the only one),
             ``lie-rk4`` or ``variational``.
-        law: of contact, ``"rigid"``: the default where the mechanism has contacts.
+        law: of contact, ``"rigid"``, the default where the mechanism has contacts, or ``"convex"``, MuJoCo's.
         sweeps: of Gauss-Seidel in a step, 10 by default; ``contacts.residual`` says what is left.
         limits: names of joints whose ranges end in stops, or ``"all"``; none by default. With ``friction`` included
             and a law of contact, dry friction of joints is exact: it sticks.
@@ -213,7 +215,7 @@ def rollout(
         if threads is not None:
             threads = _positive("threads", threads)
         policy = control if callable(control) else None
-        places, rows, kept = _control(model, control, actuated, hold, steps, space)
+        places, rows, kept = _control(dynamics, control, actuated, hold, steps, space)
         period = kept if rows is not None or hold is not None else None  # others act at every stage, or not at all
         wanted = dict(summaries or {})
         held: dict[str, Any] = {"h": np.array(float(step))}
@@ -240,7 +242,7 @@ def rollout(
             system.check_start(0.0, space.host(q), space.host(v), space.host(values))
         if contact is not None:
             given = space.host(q)
-            lifted = checked_start(dynamics, given, space.host(values), as_flag("lift", lift))
+            lifted = checked_start(dynamics, contact, given, space.host(values), as_flag("lift", lift))
             q = q if lifted is given else space.position(model, lifted)
         gain_count = held["gains"].shape[-1] if "gains" in held else 0
         made = recurrence(system, method, places, policy, gain_count, hold == 1, wanted, contact)
@@ -255,16 +257,28 @@ def rollout(
         t = np.arange(0, steps + 1, every) * float(step) if record else np.empty(0)
         touched = None
         if contact is not None:
-            touched = ContactHistory(dynamics, t, records[0], *records[2:4], float(step), (final[2], final[3]), values)
+            (impulses, measures), last = records[2:4], (final[2], final[3])
+            touched = ContactHistory(dynamics, t, records[0], impulses, measures, float(step), last, values)
         motions = Rollout(
             system,
             t,
-            *records[:2],
-            *final[:2],
+            records[0],
+            records[1],
+            final[0],
+            final[1],
             summaries=dict(zip(wanted, batch.summary())),
             done=batch.done.reshape(batch.shape),
             parameters=values,
-            drive=RolloutInputs(float(step), policy, held.get("gains"), places, rows, period, held.get("wrenches")),
+            drive=RolloutInputs(
+                float(step),
+                policy,
+                held.get("gains"),
+                places,
+                rows,
+                period,
+                held.get("wrenches"),
+                len(dynamics.input_names),
+            ),
             contacts=touched,
         )
     if not isinstance(mechanism, Stabiliser):  # a sweep, whose results show it
@@ -299,7 +313,7 @@ def _positive(name: str, value: Any) -> int:
 
 
 def _control(
-    model: Mechanism, control: Any, actuated: Sequence[str] | None, hold: int | None, steps: int, space: Space
+    dynamics: Dynamics, control: Any, actuated: Sequence[str] | None, hold: int | None, steps: int, space: Space
 ) -> tuple[list[int] | None, Any, int]:
     """Which velocities a control array acts on, its rows (..., rows, n), and the steps each is held for."""
     if control is None or callable(control):
@@ -310,8 +324,14 @@ def _control(
         if callable(control) and hold is not None and _positive("hold", hold) != 1:
             raise ArgumentError(f"hold = {hold}: a function is asked at every stage (None) or once per step (1)")
         return None, None, 1
-    places = list(range(model.nv))
-    if actuated is not None:
+    model, inputs = dynamics.mechanism, dynamics.input_names
+    places = list(range(len(inputs)))
+    if actuated is not None and inputs != dynamics.velocity_names():
+        wanted = as_names("actuated", actuated)
+        if unknown := [name for name in wanted if name not in inputs]:
+            raise ArgumentError(f"there is no input {unknown[0]!r}; the equations have {', '.join(inputs) or 'none'}")
+        places = [inputs.index(name) for name in wanted]
+    elif actuated is not None:
         places = []
         for name in as_names("actuated", actuated):
             part, follows = model.v_slice(name), model.joint(name).mimic

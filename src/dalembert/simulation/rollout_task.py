@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping
 from inspect import signature
 from typing import Any
@@ -13,10 +14,9 @@ from dalembert.model.checks import expect
 from dalembert.model.names import position_names, velocity_names
 from dalembert.simulation.rollout import rollout
 from dalembert.simulation.stabiliser import Moving, stabilised
-from dalembert.simulation.sweep import fingerprint
 
 _live: dict[str, RolloutTask] = {}
-"""Tasks that this process has compiled, by key: a cluster sends a new copy of the same task with every piece."""
+"""Tasks that this process has compiled: a cluster sends a new copy of the same task with every piece."""
 
 
 class RolloutTask:
@@ -47,6 +47,7 @@ class RolloutTask:
         threads = None if options.get("device") == "cuda" else 1
         self.options = {"record": "every" in options, "threads": threads, **options}
         own_values = {} if parameters is None else expect(parameters, Mapping, "RolloutTask, parameters")
+        self.token = uuid.uuid4().hex  # copies of it have the same
         self.steps, self.step, self.parameters = steps, step, dict(own_values)
         wrenches = tuple(self.options.get("wrenches") or ())
         include = self.options.pop("include", ())
@@ -57,14 +58,12 @@ class RolloutTask:
         drift = self.options.pop("drift", None), self.options.pop("stabilisation", 0.0)
         acting = self.options.pop("constraints", "all"), self.options.pop("elements", "all")
         self.system = stabilised(mechanism, include, wrenches, *acting, self.parameters, None, *drift)
+
+    def __identity__(self) -> dict[str, Any]:
+        """What the results depend on, for :func:`~dalembert.model.identity.identify`."""
         decisive = {name: value for name, value in self.options.items() if name != "threads"}
-        own = self.system.dynamics
-        if own.is_tree:
-            keys: list[Any] = [own.kernel("forward_dynamics").key]
-        else:  # whose rows are chosen when its symbols have values
-            keys = [own.kernel("terms").key, own.method, own.independent, own.regularisation, self.system.relaxation]
-        self.key = fingerprint(keys, steps, step, self.parameters, decisive)
-        """Changes with everything that determines the results."""
+        settings = {"relaxation": self.system.relaxation, "steps": self.steps, "step": self.step}
+        return {"dynamics": self.system.dynamics, **settings, "parameters": self.parameters, **decisive}
 
     def __call__(self, points: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The results for some points.
@@ -74,7 +73,7 @@ class RolloutTask:
         """
         if len(_live) > 16:
             _live.clear()
-        return _live.setdefault(self.key, self)._results(points)
+        return _live.setdefault(self.token, self)._results(points)
 
     def _results(self, points: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         model = self.system.mechanism

@@ -89,25 +89,29 @@ def simulate(
     was computed in its attribute ``partial``; Ctrl-C returns it with a warning.
 
     Args:
-        mechanism: the mechanism, or its Dynamics, which saves the time to make it.
+        mechanism: the mechanism, or equations of motion (of ``derive``, ``from_lagrangian``, ``from_sympy``), or the
+            Dynamics of either, which saves the time to make it.
         q0: initial positions: nq numbers; or by joint name; the neutral position by default.
         v0: initial velocities: nv numbers; or by name of a joint or a single velocity (``base.vx``); zero by default.
         t: the duration in seconds, or increasing times at which the motion is wanted, the first being the start.
-        control: generalised forces (N, N m): nv numbers, or a function ``control(t, q, v)`` that returns them.
+        control: generalised forces (N, N m): nv numbers, of equations one for each of their inputs, or a function
+            ``control(t, q, v)`` that returns them.
         wrenches: by frame name the wrench ``[force; moment]`` that acts on it, frame axes, at its origin: six numbers
             or a function of (t, q, v).
         events: functions of (t, q, v) whose zeros are wanted, or :class:`~dalembert.simulation.Event` objects, which
             may also stop the motion or change the state.
-        method: adaptive: ``DOP853`` (the default where nothing can touch), ``RK45``, ``RK23``, ``Radau``, ``BDF``, ``LSODA`` (of SciPy); of fixed step:
-            ``rk4``, ``semi-implicit-euler`` (with contacts the only one), ``lie-rk4``, ``variational``.
-        law: of contact, ``"rigid"``: the default where the mechanism has contacts. ``Trajectory.contacts`` has forces,
+        method: adaptive: ``DOP853`` (the default where nothing can touch), ``RK45``, ``RK23``, ``Radau``, ``BDF``,
+            ``LSODA`` (of SciPy); of fixed step: ``rk4``, ``semi-implicit-euler`` (with contacts the only one),
+            ``lie-rk4``, ``variational``.
+        law: of contact, ``"rigid"``, the default where the mechanism has contacts, or ``"convex"``, MuJoCo's.
+            ``Trajectory.contacts`` has forces,
             gaps, slip, modes and residuals.
         sweeps: of Gauss-Seidel in a step, 10 by default; ``contacts.residual`` says what is left.
         limits: names of joints whose ranges end in stops, or ``"all"``; none by default. With ``friction`` included
             and a law of contact, dry friction of joints is exact: it sticks.
         lift: move bases upwards until nothing overlaps at the start, instead of an error.
-        rtol: relative tolerance per step of adaptive methods, 1e-9 by default.
-        atol: absolute tolerance per step of adaptive methods, in the units of the state, 1e-9 by default.
+        rtol: relative tolerance per step of adaptive methods, 1e-9 by default, 1e-5 for dynamics in float32.
+        atol: absolute tolerance per step of adaptive methods, in the units of the state, by default as that of rtol.
         max_step: longest step of adaptive methods, s; unbounded by default.
         step: step of the methods of fixed step, s, 1e-3 by default. What belongs to the other kind of method is not
             used, and a warning says so.
@@ -161,12 +165,12 @@ def simulate(
                 SimulationWarning,
                 stacklevel=2,
             )
-        x[: model.nq] = checked_start(dynamics, x[: model.nq], values, as_flag("lift", lift))
-        length = as_positive("step", DEFAULT_STEP if step is None else step, "s")
-        return march(system, contact, inputs, values, times, chosen, length, x, hold, progress)
+        x[: model.nq] = checked_start(dynamics, contact, x[: model.nq], values, as_flag("lift", lift))
+        longest = as_positive("step", DEFAULT_STEP if step is None else step, "s")
+        return march(system, contact, inputs, values, times, chosen, longest, x, hold, progress)
     equations = KernelEquations(system, inputs.control, inputs.wrenches if dynamics.wrenches else None, values)
     jacobian = _jacobian(system, inputs, values) if inputs.constant else None
-    engine = integrator(equations, method, rtol, atol, max_step, step, jacobian)
+    engine = integrator(equations, method, rtol, atol, max_step, step, jacobian, dynamics.dtype == np.float32)
     length = engine.step_length
     if length is not None and times[-1] - length == times[-1]:
         raise ArgumentError(f"step = {length!r} s is so short that time would not advance at t = {times[-1]:.6g} s")
@@ -333,7 +337,7 @@ def _march(
     system, m = recorder.system, recorder.system.mechanism
     t0 = float(recorder.times[0])
     q, v = recorder.split(x)
-    made = recurrence(system, method, list(range(m.nv)), None, 0, False, {})
+    made = recurrence(system, method, list(range(len(system.dynamics.input_names))), None, 0, False, {})
     dtype = made.dtype
     given: dict[str, Any] = {"h": h, "wrenches": recorder.inputs.wrenches(t0, q, v), "parameters": recorder.parameters}
     held = [np.ascontiguousarray(np.asarray(given[port.name])[None], dtype) for port in made.held]
@@ -403,6 +407,7 @@ def _jacobian(system: Stabiliser, inputs: Inputs, parameters: np.ndarray | None)
     def jacobian(t: float, x: np.ndarray) -> np.ndarray:
         q, v = x[: model.nq], x[model.nq :]
         loads = (inputs.wrenches(t, q, v),) if dynamics.wrenches else ()
-        return dynamics.linearize(q, v, inputs.control(t, q, v), *loads, *last)[0]
+        time = (np.float64(t),) if dynamics.takes_time else ()
+        return dynamics.linearize(q, v, inputs.control(t, q, v), *loads, *time, *last)[0]
 
     return jacobian

@@ -17,11 +17,13 @@ from dalembert.constraints.vicinity import least_sizes
 from dalembert.constraints.violation import DRIFT_LIMIT, violation
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SimulationWarning, SingularityError
+from dalembert.formulations.equations import CompiledEquations, Equations
 from dalembert.kinematics.manifold import normalise_in_place, quaternion_places
 from dalembert.model import Mechanism, Tree
 from dalembert.model.checks import real_array, shown
 from dalembert.model.names import as_names
 from dalembert.model.record import fingerprint
+from dalembert.model.state_space import StateSpace
 from dalembert.simulation.state import as_position
 
 DRIFTS = {
@@ -112,6 +114,11 @@ class Stabiliser:
     def has_loops(self) -> bool:
         """Whether there are constraints."""
         return self.dynamics.constraints.count > 0
+
+    @property
+    def has_speeds(self) -> bool:
+        """Whether velocities are speeds of their own, of which the rates of positions are functions."""
+        return isinstance(self.mechanism, StateSpace) and bool(self.mechanism.speeds)
 
     @property
     def projects(self) -> bool:
@@ -307,8 +314,19 @@ class Stabiliser:
             return np.full(self.mechanism.nv, np.nan)
 
 
-Moving = Mechanism | Dynamics
-"""What can be simulated."""
+Moving = Mechanism | Dynamics | Equations | CompiledEquations
+"""What can be simulated: a mechanism, or equations of motion of any origin; and what was made of either."""
+
+
+def movable(given: Any) -> Any:
+    """The dynamics of equations of motion; everything else as it is.
+
+    Args:
+        given: what a user wants to move.
+    """
+    if isinstance(given, CompiledEquations):
+        given = given.equations
+    return given.moving if isinstance(given, Equations) else given
 
 
 def stabilised(
@@ -326,7 +344,7 @@ def stabilised(
     """The dynamics of a mechanism, or dynamics made before, if they fit what is asked for, with the drift they allow.
 
     Args:
-        moving: a mechanism, or its dynamics.
+        moving: a mechanism, equations of motion, or the dynamics of either.
         include: joint terms to include.
         wrenches: frames on which wrenches act.
         constraints: which constraints hold, or ``"all"``.
@@ -339,13 +357,15 @@ def stabilised(
     """
     if isinstance(moving, Stabiliser):
         return moving
+    moving = movable(moving)
     include = as_names("include", include)
     baumgarte, relaxation = frequencies(drift, stabilisation)
     if isinstance(moving, Dynamics):
         _check_fit(moving, include, wrenches, constraints, elements)
         if limits is not None and limits != "all" and tuple(as_names("limits", limits)) != moving.limits:
             raise ArgumentError(
-                f"limits = {limits!r}, but the given Dynamics was made with limits = {moving.limits}; say it there only",
+                f"limits = {limits!r}, but the given Dynamics was made with limits = {moving.limits}; say it there "
+                "only",
                 argument="limits",
             )
         if (drift is not None or baumgarte) and moving.rows and baumgarte != moving.stabilisation:
@@ -366,7 +386,10 @@ def stabilised(
             stabilisation=baumgarte, parameters=addresses, limits=() if limits is None else limits,
         )  # fmt: skip
     else:
-        raise ArgumentError(f"got {type(moving).__name__}; give a Mechanism (dalembert.load(...)) or its Dynamics")
+        raise ArgumentError(
+            f"got {type(moving).__name__}; give a Mechanism (dalembert.load(...)), Equations (derive, "
+            "from_lagrangian, from_sympy) or the Dynamics of either"
+        )
     system = dynamics.made.setdefault(("stabiliser", relaxation), Stabiliser(dynamics, relaxation))
     if (baumgarte or relaxation) and not system.has_loops:
         warn_unused(system.mechanism.name)

@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
+from dalembert.formulations.motion import DerivedDynamics
 from dalembert.kinematics.manifold import normalise_in_place, quaternion_places
 from dalembert.model import Mechanism
 from dalembert.model.checks import real_array, shown
@@ -180,6 +181,8 @@ def _check_masses(dynamics: Dynamics, values: np.ndarray) -> None:
 
     That is what matters: the parameters of an identified body may be negative as long as others outweigh them.
     """
+    if isinstance(dynamics, DerivedDynamics):  # whose mass matrix need not be one of bodies
+        return
     model, rows = dynamics.mechanism, values.reshape(-1, values.shape[-1])
     for begin in range(0, len(rows) if model.nv else 0, PARAMETER_SETS_AT_ONCE):
         M = np.asarray(dynamics.kernel("mass_matrix")(model.neutral, rows[begin : begin + PARAMETER_SETS_AT_ONCE]))

@@ -125,7 +125,7 @@ def recurrence(
         points, rows = len(system.dynamics.contacts.points), system.dynamics.contacts.count
         kept = len(MEASURES) + (3 * points if contact.records else 0)
         state += [Port("impulses", (rows,)), Port("measures", (kept,))]
-    if policy is not None or summaries or not system.dynamics.is_tree:
+    if policy is not None or summaries or system.dynamics.takes_time:
         state += [Port("count", ()), Port("summary", (len(summaries),))]
     held = [Port("h", ())] + ([Port("gains", (gains,))] if gains else [])
     held += input_ports(system, ("wrenches", "parameters"))
@@ -156,7 +156,7 @@ def _program(
 
     method, actuated, policy, gains, sampled, _, contact = choice
     ports = [*state, *held, *driven]
-    nv = system.mechanism.nv
+    inputs = len(system.dynamics.input_names)
 
     def step(*values: Any) -> dict[str, Any]:
         given = dict(zip((port.name for port in ports), values))
@@ -164,12 +164,12 @@ def _program(
         t = given["count"] * h if "count" in given else 0
         if policy is not None:
             last = (given["gains"],) if gains else ()
-            control: Control = lambda t, q, v: _traced(policy, "control", (nv,), t, q, v, *last)  # noqa: E731
+            control: Control = lambda t, q, v: _traced(policy, "control", (inputs,), t, q, v, *last)  # noqa: E731
             if sampled:
                 tau = control(t, q, v)
                 control = lambda t, q, v: tau  # noqa: E731
         else:
-            tau = arrays.zeros(nv).tolist()
+            tau = arrays.zeros(inputs).tolist()
             for k, place in enumerate(actuated or ()):
                 tau[place] = given["u"][k]
             held_tau = arrays.asarray(tau)
@@ -196,9 +196,9 @@ def _program(
 
     m = system.mechanism
     if policy is not None:
-        _check_repeats(policy, "control", (nv,), m.nq, nv, gains)
+        _check_repeats(policy, "control", (inputs,), m.nq, m.nv, gains)
     for name, (_, function) in summaries.items():
-        _check_repeats(function, f"summary {name!r}", (), m.nq, nv, 0)
+        _check_repeats(function, f"summary {name!r}", (), m.nq, m.nv, 0)
     return rebuild(trace(step, {port.name: port.shape for port in ports}, "step"))
 
 

@@ -1,9 +1,14 @@
-"""Results on disk, piece by piece: each is written whole or not at all, so that an interrupted sweep can go on."""
+"""Results on disk, piece by piece: each is written whole or not at all, so that an interrupted sweep can go on.
+
+The name of a piece has a digest of its content, which is compared whenever the piece is read: what a disk, a crash or
+somebody has changed is found.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import io
 import shutil
-import zipfile
 from abc import ABC, abstractmethod
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,6 +20,13 @@ from dalembert.errors import ArgumentError, MissingExtraError
 from dalembert.files import write_whole
 
 Arrays = dict[str, np.ndarray]
+
+DIGITS = 16
+"""Hexadecimal digits of a digest in a name: damage goes unseen once in 2^64 times."""
+
+
+class DamagedPiece(Exception):
+    """What is on disk is not what was written."""
 
 
 class Store(ABC):
@@ -32,53 +44,82 @@ class Store(ABC):
 
     def __init__(self, folder: Path, count: int, piece: int):
         self.folder, self.count, self.piece = folder, count, piece
-        self.begun: tuple[Path, ...] = ()
         if self.needs and find_spec(self.needs) is None:
             raise MissingExtraError(self.needs, "tables", f"keeping results with {self.needs}")
 
-    def path(self, number: int) -> Path:
-        """The file of a piece."""
-        return self.folder / f"piece-{number:07d}{self.suffix}"
+    def paths(self) -> dict[int, Path]:
+        """The pieces that are there, by number."""
+        found = sorted(self.folder.glob(f"piece-*-*{self.suffix}"), reverse=True)  # of two of one number the first
+        numbered = {path.name.split("-")[1]: path for path in found}
+        pieces = -(-self.count // self.piece)
+        return {int(n): path for n, path in numbered.items() if n.isdecimal() and int(n) < pieces}
 
-    def has(self, number: int) -> bool:
-        """Whether a piece is there, whole."""
-        return self.path(number).exists()
+    def clear(self) -> None:  # noqa: B027 - files are whole or not there
+        """Remove what was begun, where no piece is whole."""
 
     @abstractmethod
     def write(self, number: int, arrays: Arrays, points: Arrays) -> None:
         """Keep the results of a piece, (n, ...) each; the points, (n, ...) too, stand beside them in a table."""
 
     @abstractmethod
-    def read(self, number: int) -> Arrays:
-        """The results of a piece."""
+    def read(self, number: int, path: Path) -> Arrays:
+        """The results of a piece; DamagedPiece if they are not those that were written.
 
-    def release(self) -> None:
-        """Remove what was begun, while no piece is whole."""
-        for path in self.begun:
-            shutil.rmtree(path, ignore_errors=True)
+        Args:
+            number: of the piece.
+            path: one of :meth:`paths`.
+        """
+
+    def _path(self, number: int, digest: str) -> Path:
+        return self.folder / f"piece-{number:07d}-{digest[:DIGITS]}{self.suffix}"
 
 
-class NpzStore(Store):
+def _compare(path: Path, digest: str) -> None:
+    if path.stem.split("-")[2] != digest[:DIGITS]:
+        raise DamagedPiece(f"{path.name} has another content than when it was written")
+
+
+class FileStore(Store):
+    """Pieces that are a file each."""
+
+    def write(self, number: int, arrays: Arrays, points: Arrays) -> None:
+        file = io.BytesIO()
+        self.encode(file, arrays, points)
+        content = file.getbuffer()
+        path = self._path(number, hashlib.sha256(content).hexdigest())
+        write_whole(path, lambda name: Path(name).write_bytes(content))
+
+    def read(self, number: int, path: Path) -> Arrays:
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise DamagedPiece(f"{path.name} cannot be read: {error}") from error
+        _compare(path, hashlib.sha256(content).hexdigest())
+        return self.decode(io.BytesIO(content))
+
+    @abstractmethod
+    def encode(self, file: io.BytesIO, arrays: Arrays, points: Arrays) -> None:
+        """Write a piece."""
+
+    @abstractmethod
+    def decode(self, file: io.BytesIO) -> Arrays:
+        """Read a piece."""
+
+
+class NpzStore(FileStore):
     """NumPy archives."""
 
     suffix = ".npz"
 
-    def has(self, number: int) -> bool:
-        return zipfile.is_zipfile(self.path(number))  # its end is there
+    def encode(self, file: io.BytesIO, arrays: Arrays, points: Arrays) -> None:
+        np.savez(file, **arrays)  # type: ignore[arg-type]
 
-    def write(self, number: int, arrays: Arrays, points: Arrays) -> None:
-        def save(name: str) -> None:
-            with open(name, "wb") as file:
-                np.savez(file, **arrays)  # type: ignore[arg-type]
-
-        write_whole(self.path(number), save)
-
-    def read(self, number: int) -> Arrays:
-        with np.load(self.path(number), allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
+    def decode(self, file: io.BytesIO) -> Arrays:
+        with np.load(file, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
 
 
-class ParquetStore(Store):
+class ParquetStore(FileStore):
     """Parquet tables, one row per point: the point, then its results; arrays are columns ``name[i,j]``. Needs pyarrow.
 
     Where a point and a result have the same name, the column of the point is called ``point name``.
@@ -86,7 +127,7 @@ class ParquetStore(Store):
 
     suffix, needs = ".parquet", "pyarrow"
 
-    def write(self, number: int, arrays: Arrays, points: Arrays) -> None:
+    def encode(self, file: io.BytesIO, arrays: Arrays, points: Arrays) -> None:
         import pyarrow
         import pyarrow.parquet as parquet
 
@@ -95,12 +136,12 @@ class ParquetStore(Store):
         about = {f"shape of {name}": ",".join(map(str, array.shape[1:])) for name, array in arrays.items()}
         about |= {f"type of {name}": array.dtype.str for name, array in arrays.items()}
         table = pyarrow.table(columns | results).replace_schema_metadata(about)
-        write_whole(self.path(number), lambda path: parquet.write_table(table, path))
+        parquet.write_table(table, file, write_page_checksum=True)  # for other readers
 
-    def read(self, number: int) -> Arrays:
+    def decode(self, file: io.BytesIO) -> Arrays:
         import pyarrow.parquet as parquet
 
-        table = parquet.read_table(self.path(number))
+        table = parquet.read_table(file)
         about = {key.decode(): text.decode() for key, text in (table.schema.metadata or {}).items()}
         found = {}
         for key, text in about.items():
@@ -143,41 +184,71 @@ class ZarrStore(Store):
 
     suffix, needs = ".done", "zarr"
 
-    def __init__(self, folder: Path, count: int, piece: int):
-        super().__init__(folder, count, piece)
-        self._place = folder / "results.zarr"
-        self.begun = () if self._place.exists() else (self._place,)
+    @property
+    def _place(self) -> Path:
+        return self.folder / "results.zarr"
+
+    def clear(self) -> None:
+        shutil.rmtree(self._place, ignore_errors=True)
 
     def _group(self) -> Any:
         import zarr
 
-        return zarr.open_group(str(self._place), mode="a")
+        try:
+            return zarr.open_group(str(self._place), mode="a")
+        except Exception:  # its description is damaged; the arrays have their own
+            (self._place / "zarr.json").unlink(missing_ok=True)
+            return zarr.open_group(str(self._place), mode="a")
+
+    def _array(self, name: str, like: np.ndarray) -> Any:
+        """The array of a result, made if need be; chunks that are there stay."""
+        group = self._group()
+        whole, part = (self.count, *like.shape[1:]), (self.piece, *like.shape[1:])
+        try:
+            found = group[name]
+            if found.shape == whole and found.chunks == tuple(max(n, 1) for n in part):
+                return found
+        except Exception:  # there is none, or its description is damaged
+            pass
+        (self._place / name / "zarr.json").unlink(missing_ok=True)
+        try:
+            return group.create_array(name, shape=whole, chunks=part, dtype=like.dtype)
+        except ValueError as error:
+            raise ArgumentError(f"Zarr cannot keep {name!r}, {like.dtype} of shape {whole}: {error}") from error
 
     def write(self, number: int, arrays: Arrays, points: Arrays) -> None:
-        group = self._group()
         begin = number * self.piece
-        for name, array in arrays.items():
-            if name not in group:
-                whole, part = (self.count, *array.shape[1:]), (self.piece, *array.shape[1:])
-                try:
-                    group.create_array(name, shape=whole, chunks=part, dtype=array.dtype)
-                except ValueError as error:
-                    raise ArgumentError(
-                        f"Zarr cannot keep {name!r}, {array.dtype} of shape {whole}: {error}"
-                    ) from error
-            if not np.can_cast(array.dtype, group[name].dtype):
+        for name, values in arrays.items():
+            array = self._array(name, values)
+            if not np.can_cast(values.dtype, array.dtype):
                 raise ArgumentError(
-                    f"the result {name!r} is {array.dtype} in this piece, which the array on disk, {group[name].dtype} "
+                    f"the result {name!r} is {values.dtype} in this piece, which the array on disk, {array.dtype} "
                     "after the first piece, cannot hold; return the same type everywhere, such as float"
                 )
-            group[name][begin : begin + len(array)] = array
-        self.path(number).touch()
+            array[begin : begin + len(values)] = values
+        self._path(number, _digest(self._read(number))).touch()
 
-    def read(self, number: int) -> Arrays:
+    def _read(self, number: int) -> Arrays:
         group = self._group()
         begin = number * self.piece
         end = min(begin + self.piece, self.count)
-        return {name: np.asarray(group[name][begin:end]) for name in group.array_keys()}
+        return {name: np.asarray(group[name][begin:end]) for name in sorted(group.array_keys())}
+
+    def read(self, number: int, path: Path) -> Arrays:
+        try:
+            found = self._read(number)
+        except Exception as error:  # of any decoder that Zarr calls
+            raise DamagedPiece(f"piece {number} of {self._place.name} cannot be read: {error}") from error
+        _compare(path, _digest(found))
+        return found
+
+
+def _digest(arrays: Arrays) -> str:
+    about = [(name, array.dtype.str, array.shape) for name, array in sorted(arrays.items())]
+    found = hashlib.sha256(repr(about).encode())
+    for _, array in sorted(arrays.items()):
+        found.update(np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()
 
 
 STORES: dict[str, type[Store]] = {"npz": NpzStore, "parquet": ParquetStore, "zarr": ZarrStore}

@@ -12,9 +12,11 @@ import numpy as np
 
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.formulations.motion import DerivedDynamics
 from dalembert.kinematics.manifold import normalise_in_place
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_path, real_array, shown
+from dalembert.model.names import velocity_names
 from dalembert.native.kernel import Kernel
 from dalembert.simulation.balance import dissipated, numeric, reactions, work
 from dalembert.simulation.contact_history import ContactHistory
@@ -128,8 +130,20 @@ class Trajectory:
         return Sample(self.t[which], self.q[which], self.v[which])
 
     def _joint(self, name: str, t: Any, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> JointHistory:
-        m = self.mechanism
-        columns = q[..., m.q_slice(name)], v[..., m.v_slice(name)], tau[..., m.v_slice(name)]
+        m, driven = self.mechanism, self.dynamics.input_names
+        if self.system.has_speeds:  # a speed is no rate of one coordinate: the rates are those of the coordinate
+            given = {"q": q, "v": v, "t": t, "parameters": self.parameters}
+            kernel = part_kernel(self.system, "rate")
+            v = kernel(*(given[port.name] for port in kernel.inputs))
+            columns = q[..., m.q_slice(name)], v[..., m.q_slice(name)], 0 * q[..., m.q_slice(name)]
+        elif driven != velocity_names(m):
+            forces = np.zeros(v.shape)
+            for k, one in enumerate(velocity_names(m)):
+                if one in driven:
+                    forces[..., k] = tau[..., driven.index(one)]
+            columns = q[..., m.q_slice(name)], v[..., m.v_slice(name)], forces[..., m.v_slice(name)]
+        else:
+            columns = q[..., m.q_slice(name)], v[..., m.v_slice(name)], tau[..., m.v_slice(name)]
         follows = numeric(self).joint(name).mimic if m.joint(name).mimic else None
         if follows is not None:  # it has no drive of its own
             columns = follows.multiplier * columns[0] + follows.offset, follows.multiplier * columns[1], 0 * columns[2]
@@ -193,7 +207,7 @@ class Trajectory:
 
     @cached_property
     def kinetic_energy(self) -> np.ndarray:
-        """J; with rotor inertias, if the dynamics includes them."""
+        """J; with rotor inertias, if the dynamics includes them; of equations, if these know it."""
         return self.quantity("kinetic_energy")
 
     @cached_property
@@ -202,19 +216,26 @@ class Trajectory:
 
         Other elements - friction, drives, wrenches, fields and forces of the user - do work from outside.
         """
+        if isinstance(self.dynamics, DerivedDynamics) and self.dynamics.has("energy"):
+            return self.quantity("energy") - self.kinetic_energy
         if not self.dynamics.elements.names:
             return self.quantity("potential_energy")
         return self.quantity("energy") - self.quantity("kinetic_energy")
 
     @property
     def energy(self) -> np.ndarray:
-        """Kinetic and potential energy, J."""
+        """Kinetic and potential energy, J; of a Lagrangian, the energy that is conserved."""
+        if isinstance(self.dynamics, DerivedDynamics) and self.dynamics.has("energy"):
+            return self.quantity("energy")
         return self.kinetic_energy + self.potential_energy
 
     @cached_property
     def power(self) -> np.ndarray:
-        """Of the control, W: tau . v."""
-        return np.einsum("ti,ti->t", self.tau, self.v)
+        """Of the control, W: tau . v; of the inputs of equations, D tau . v."""
+        forces = self.tau
+        if isinstance(self.dynamics, DerivedDynamics):
+            forces = self.quantity("input_forces")
+        return np.einsum("ti,ti->t", forces, self.v)
 
     @cached_property
     def work(self) -> np.ndarray:

@@ -8,6 +8,7 @@ evaluate        a program run by plain NumPy: the reference
 derivatives     forward and reverse mode, on the graph
 passes          rewrite a program to do less work
 cost            count it
+loops           repeated steps: kept, or written out
 sympy           programs to SymPy expressions and back
 casadi          functions of CasADi to programs
 """

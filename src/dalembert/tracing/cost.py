@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, fields
 
-from dalembert.tracing.program import Node, Program, require_program
+from dalembert.tracing.program import Node, Program, Repetition, require_program
 
 WEIGHTS = {
     "neg": 0, "abs": 0, "add": 1, "sub": 1, "mul": 1, "div": 10, "sqrt": 12,
     "sin": 20, "cos": 20, "tan": 40, "exp": 25, "log": 25, "atan2": 50,
     "min": 1, "max": 1, "lt": 1, "le": 1, "eq": 1, "and": 1, "or": 1, "not": 1, "select": 1,
+    "loop": 0, "element": 0,  # what a loop repeats is counted apart
 }  # fmt: skip
 """Rough price of each operation in additions, for vector code; what passes compare rewritings by."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Operations of a program. Changes of sign and absolute values are free; doubling is an addition.
+    """Operations of a program. Changes of sign and absolute values are free; doubling is an addition. What a loop
+    repeats counts as often as it is repeated.
 
     Args:
         multiplications: products.
@@ -59,6 +61,11 @@ class Cost:
         sums = {f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self) if f.name != "live"}
         return Cost(**sums, live=max(self.live, other.live))
 
+    def repeated(self, count: int) -> Cost:
+        """The cost of doing it several times."""
+        counts = {f.name: getattr(self, f.name) * count for f in fields(self) if f.name != "live"}
+        return Cost(**counts, live=self.live)
+
     def __str__(self) -> str:
         parts = [f"{self.multiplications} multiplications", f"{self.additions} additions"]
         if self.fused:
@@ -80,7 +87,7 @@ def cost(program: Program) -> Cost:
     doublings = sum(1 for node in program.nodes if node.op == "mul" and not two.isdisjoint(node.args))
     sines = {node.args for node in program.nodes if node.op == "sin"}
     cosines = {node.args for node in program.nodes if node.op == "cos"}
-    return Cost(
+    own = Cost(
         multiplications=count["mul"] - doublings,
         additions=count["add"] + count["sub"] + doublings,
         divisions=count["div"],
@@ -91,13 +98,15 @@ def cost(program: Program) -> Cost:
         other_functions=count["tan"] + count["exp"] + count["log"] + count["atan2"],
         comparisons=sum(count[op] for op in ("lt", "le", "eq", "and", "or", "not", "min", "max", "select")),
         fused=len(fused_products(program)),
-        live=max_live(program.nodes),
+        live=max_live(program.nodes, program.loops),
     )
+    return sum((cost(loop.step).repeated(loop.count) for loop in program.loops), own)
 
 
 def operation_count(program: Program) -> int:
     """All operations together, ``cost(program).operations``, without looking at anything else."""
-    return sum(1 for node in program.nodes if node.op not in ("const", "input", "neg", "abs"))
+    own = sum(1 for node in program.nodes if node.op not in ("const", "input", "neg", "abs", "loop", "element"))
+    return own + sum(loop.count * operation_count(loop.step) for loop in program.loops)
 
 
 def weight(program: Program, fused: bool = True) -> int:
@@ -107,6 +116,7 @@ def weight(program: Program, fused: bool = True) -> int:
         fused: count a fused multiply-add as one operation.
     """
     price = sum(WEIGHTS[node.op] for _, node in program.operations())
+    price += sum(loop.count * weight(loop.step, fused) for loop in program.loops)
     return price - len(fused_products(program)) if fused else price
 
 
@@ -135,17 +145,26 @@ def fused_products(program: Program) -> dict[int, int]:
     return pairs
 
 
-def max_live(nodes: tuple[Node, ...]) -> int:
-    """Most values that are held at once when the nodes are executed in order; see ``Cost.live``."""
+def max_live(nodes: tuple[Node, ...], loops: tuple[Repetition, ...] = ()) -> int:
+    """Most values that are held at once when the nodes are executed in order; see ``Cost.live``.
+
+    Args:
+        nodes: of a program.
+        loops: what its loops repeat; left out, what they hold inside does not count.
+    """
     last = last_uses(nodes)
     ends: list[int] = [0] * (len(nodes) + 1)
     live = most = 0
     for k, node in enumerate(nodes):
         live -= ends[k]
-        if node.op not in ("const", "input") and last[k] > k:
+        if node.op not in ("const", "input", "loop") and last[k] > k:
             live += 1
             ends[last[k]] += 1
-        most = max(most, live)
+        inside = 0
+        if node.op == "loop" and loops:
+            loop = loops[int(node.value)]
+            inside = loop.carried + max_live(loop.step.nodes, loop.step.loops)
+        most = max(most, live + inside)
     return most
 
 

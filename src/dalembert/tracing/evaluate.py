@@ -12,7 +12,7 @@ import numpy as np
 
 from dalembert.errors import ArgumentError
 from dalembert.tracing.graph import Expr
-from dalembert.tracing.program import Port, Program, require_program
+from dalembert.tracing.program import Port, Program, Repetition, require_program
 from dalembert.tracing.rules import RULES
 
 Arguments = Mapping[str, Any] | Sequence[Any]
@@ -24,21 +24,35 @@ def interpret(
     inputs: Sequence[Sequence[Any]],
     operations: Mapping[str, Callable[..., Any]],
     constant: Callable[[float], Any],
+    loop: Callable[[Repetition, list[Any]], Sequence[Any]] | None = None,
 ) -> list[Any]:
-    """The value of every node, over whatever the operations work on.
+    """The value of every node, over whatever the operations work on; of a loop, all that it ends with.
 
     Args:
         program: what to run.
         inputs: for each input port its elements in C order.
         operations: a function for each operation that is neither a constant nor an input.
         constant: makes a constant of a float.
+        loop: called with a loop and its operands, gives what it ends with; None takes step after step.
     """
+
+    def steps(repeated: Repetition, operands: list[Any]) -> Sequence[Any]:
+        carried, held = operands[: repeated.carried], operands[repeated.carried :]
+        for _ in range(repeated.count):
+            made = interpret(repeated.step, [carried, held], operations, constant, loop)
+            carried = [made[k] for k in repeated.step.results[0]]
+        return carried
+
     values: list[Any] = []
     for op, args, value in program.nodes:
         if op == "const":
             values.append(constant(value))
         elif op == "input":
             values.append(inputs[args[0]][args[1]])
+        elif op == "loop":
+            values.append((loop or steps)(program.loops[int(value)], [values[k] for k in args]))
+        elif op == "element":
+            values.append(values[args[0]][int(value)])
         else:
             values.append(operations[op](*[values[k] for k in args]))
     return values
@@ -109,7 +123,7 @@ def inline(program: Program, arguments: Arguments) -> dict[str, np.ndarray]:
     if traced is not None:
         graph = traced.graph
         elements = [[graph.lift(x) for x in array.flat] for array in arrays]
-        values = interpret(program, elements, RULES, graph.constant)
+        values = interpret(program, elements, RULES, graph.constant, graph.loop)
     elif sympy is not None and any(isinstance(x, sympy.Basic) for x in scalars):
         from dalembert.tracing.sympy import OPERATIONS, number
 

@@ -17,14 +17,14 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
 from dalembert.errors import ArgumentError, TracingError, UnsupportedError
 from dalembert.tracing import rules
-from dalembert.tracing.program import Port
+from dalembert.tracing.program import Port, Repetition
 
 
 class Traced:
@@ -196,6 +196,19 @@ class Expr(Traced):
     def is_one(self) -> bool:
         """True only if this is literally the constant 1."""
         return self.op == "const" and self.value == 1
+
+    def repeated(self, step: Callable[[tuple, tuple], tuple], carried: tuple, count: int, held: tuple) -> tuple:
+        """A step taken ``count`` times; traced once, unless that is not worth a loop.
+
+        Args:
+            step: called with the carried arrays and the held ones, gives the carried ones.
+            carried: arrays and scalars that the step changes.
+            count: number of steps.
+            held: arrays and scalars that every step reads.
+        """
+        from dalembert.tracing.loops import repeated
+
+        return repeated(self.graph, step, carried, count, held)
 
     # Functions, by the names that NumPy asks its objects for: ``np.sin(A)`` calls ``A[k].sin()``.
 
@@ -394,15 +407,17 @@ class Graph:
 
     Attributes:
         nodes: every node; a node's operands come before it.
+        loops: what its loops repeat.
         inputs: the input ports, in order of declaration.
         labels: names given to nodes, by index.
     """
 
     def __init__(self) -> None:
-        self.nodes: list[Expr | Predicate] = []
+        self.nodes: list[Traced] = []
+        self.loops: list[Repetition] = []
         self.inputs: list[Port] = []
         self.labels: dict[int, str] = {}
-        self._table: dict[tuple[str, tuple], Expr | Predicate] = {}
+        self._table: dict[tuple, Traced] = {}
         self._constants: dict[float, Constant] = {}
         self._truths: dict[bool, Predicate] = {}
 
@@ -471,6 +486,29 @@ class Graph:
             found = self._table[key] = Predicate(self, len(self.nodes), op, args)
             self.nodes.append(found)
         return found  # type: ignore[return-value]
+
+    def loop(self, loop: Repetition, operands: Sequence[Any]) -> list[Expr]:
+        """What a loop ends with.
+
+        Args:
+            loop: what it repeats.
+            operands: expressions: what is carried, at the start, then what is held.
+        """
+        args = tuple(operands)
+        key = ("loop", args, loop.count, loop.step.digest)
+        found = self._table.get(key)
+        if found is None:
+            found = self._table[key] = Traced(self, len(self.nodes), "loop", args, float(len(self.loops)))
+            self.loops.append(loop)
+            self.nodes.append(found)
+        elements = []
+        for k in range(loop.carried):
+            element = self._table.get(("element", found, k))
+            if element is None:
+                element = self._table["element", found, k] = Expr(self, len(self.nodes), "element", (found,), float(k))
+                self.nodes.append(element)
+            elements.append(element)
+        return elements  # type: ignore[return-value]  # an op determines the kind
 
     def find(self, op: str, args: tuple) -> Expr | None:
         """The node of an operation if it exists already."""

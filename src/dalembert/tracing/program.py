@@ -1,7 +1,10 @@
 """A straight-line program: what tracing produces, what passes rewrite, what every back end prints.
 
 A program is a list of nodes in an order in which they can be executed; a node's operands are indices of earlier
-nodes. It has named, shaped inputs and outputs and nothing else: no loops, no branches, no memory.
+nodes. It has named, shaped inputs and outputs and nothing else: no branches, no memory.
+
+A node may be a *loop*: a step, itself a program, applied a fixed number of times to values that it carries along. The
+step is written once, however often it is taken; what the loop ends with are its *elements*.
 """
 
 from __future__ import annotations
@@ -23,15 +26,22 @@ ARITY = {
     "sqrt": 1, "sin": 1, "cos": 1, "tan": 1, "exp": 1, "log": 1, "atan2": 2, "abs": 1, "min": 2, "max": 2,
     "lt": 2, "le": 2, "eq": 2, "and": 2, "or": 2, "not": 1,  # truth values, only for and/or/not/select
     "select": 3,  # (condition, if true, if false)
+    "element": 1,  # (loop); Node.value says which of the values that it ends with
 }  # fmt: skip
-"""Every operation a program may contain, with its number of operands."""
+"""Every operation a program may contain, with its number of operands; a ``loop`` has as many as it needs."""
+
+LOOPS = frozenset({"loop", "element"})
+"""Operations that stand for a repeated step: they compute nothing of their own."""
 
 PREDICATES = frozenset({"lt", "le", "eq", "and", "or", "not"})
 """Operations whose result is a truth value instead of a number."""
 
 
 class Node(NamedTuple):
-    """One operation: its name, the indices of its operands, and its value if it is a constant."""
+    """One operation: its name, the indices of its operands, and its value if it is a constant.
+
+    The value of a loop is its place in ``Program.loops``, that of an element its place among what the loop ends with.
+    """
 
     op: str
     args: tuple[int, ...] = ()
@@ -56,6 +66,26 @@ class Port:
 
 
 @dataclass(frozen=True)
+class Repetition:
+    """A step that is taken a fixed number of times.
+
+    The operands of its node are what is carried, at the start, and what is held, element by element.
+
+    Args:
+        step: a program with the inputs ``carried`` and ``held``, of one dimension each, and the output ``carried``.
+        count: how often, at least once.
+    """
+
+    step: Program
+    count: int
+
+    @property
+    def carried(self) -> int:
+        """How many values are carried from step to step."""
+        return self.step.inputs[0].size
+
+
+@dataclass(frozen=True)
 class Program:
     """A straight-line program.
 
@@ -66,6 +96,7 @@ class Program:
         nodes: operations, every operand before its use, dead ones removed.
         results: for each output, the node index of each of its elements in C order.
         labels: optional human names of nodes, for printing (``{node index: "omega_3_x"}``).
+        loops: what its loops repeat.
     """
 
     name: str
@@ -74,6 +105,11 @@ class Program:
     nodes: tuple[Node, ...]
     results: tuple[tuple[int, ...], ...]
     labels: dict[int, str]
+    loops: tuple[Repetition, ...] = ()
+
+    def __identity__(self) -> dict[str, Any]:
+        """What it is by value, for whoever recognises it in another process."""
+        return {"digest": self.digest}
 
     @cached_property
     def digest(self) -> str:
@@ -83,16 +119,29 @@ class Program:
         for op, args, value in self.nodes:
             h.update(op.encode())
             h.update(struct.pack(f"<{len(args)}qd", *args, value))
+        for loop in self.loops:
+            h.update(f"{loop.count} times {loop.step.digest}".encode())
         return h.hexdigest()
 
     def operations(self) -> Iterator[tuple[int, Node]]:
         """Index and node of everything that is computed: neither constants nor inputs."""
         return ((k, n) for k, n in enumerate(self.nodes) if n.op not in ("const", "input"))
 
+    @property
+    def vocabulary(self) -> frozenset[str]:
+        """The operations that occur, those of steps included."""
+        return frozenset(node.op for node in self.nodes).union(*(loop.step.vocabulary for loop in self.loops))
+
+    @property
+    def executed(self) -> int:
+        """How many operations are executed, those of a loop as often as it takes its step."""
+        own = sum(1 for _, node in self.operations() if node.op not in LOOPS)
+        return own + sum(loop.count * loop.step.executed for loop in self.loops)
+
     def __repr__(self) -> str:
         ports = ", ".join(f"{p.name}{list(p.shape)}" for p in self.inputs)
         result = ", ".join(f"{p.name}{list(p.shape)}" for p in self.outputs)
-        return f"Program {self.name}({ports}) -> {result}: {sum(1 for _ in self.operations())} operations"
+        return f"Program {self.name}({ports}) -> {result}: {self.executed} operations"
 
 
 def require_program(given: Any, caller: str) -> Program:

@@ -14,6 +14,7 @@ import sympy
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.tracing.evaluate import interpret
 from dalembert.tracing.graph import Expr
+from dalembert.tracing.loops import unrolled
 from dalembert.tracing.program import Program
 
 _LARGEST_DENOMINATOR = 4096
@@ -94,6 +95,7 @@ def to_sympy_steps(
     Returns:
         Pairs (symbol, expression in inputs and earlier symbols), and the outputs as in ``to_sympy``.
     """
+    program = unrolled(program)
     elements = _elements(program, symbols)
     taken = {str(s) for row in elements for x in row for s in sympy.sympify(x).free_symbols}
     alike = {name.replace("_", "") for name in taken}  # in print x_1 looks like x1

@@ -10,8 +10,8 @@ import numpy as np
 
 from dalembert.errors import ArgumentError
 from dalembert.tracing.evaluate import evaluate, inline, interpret
-from dalembert.tracing.graph import Expr, Graph, Predicate
-from dalembert.tracing.program import Node, Port, Program
+from dalembert.tracing.graph import Expr, Graph, Predicate, Traced
+from dalembert.tracing.program import Node, Port, Program, Repetition
 from dalembert.tracing.rules import RULES
 
 __all__ = ["evaluate", "inline", "label", "program_of", "retrace", "trace"]
@@ -68,7 +68,7 @@ def program_of(graph: Graph, outputs: Mapping[str, Any], name: str = "program") 
         ports.append(Port(port, array.shape))
         exprs.append([_number(graph, x) for x in array.flat])
     needed = bytearray(len(graph.nodes))
-    stack: list[Expr | Predicate] = [x for row in exprs for x in row]
+    stack: list[Traced] = [x for row in exprs for x in row]
     while stack:
         x = stack.pop()
         if not needed[x.index]:
@@ -77,11 +77,14 @@ def program_of(graph: Graph, outputs: Mapping[str, Any], name: str = "program") 
                 stack.extend(x.args)
     place: dict[int, int] = {}
     nodes: list[Node] = []
+    loops: list[Repetition] = []
     for x in graph.nodes:
         if needed[x.index]:
             place[x.index] = len(nodes)
             args = x.args if x.op == "input" else tuple([place[a.index] for a in x.args])
-            nodes.append(Node(x.op, args, x.value))
+            if x.op == "loop":
+                loops.append(graph.loops[int(x.value)])
+            nodes.append(Node(x.op, args, len(loops) - 1.0 if x.op == "loop" else x.value))
     return Program(
         name=name,
         inputs=tuple(graph.inputs),
@@ -89,6 +92,7 @@ def program_of(graph: Graph, outputs: Mapping[str, Any], name: str = "program") 
         nodes=tuple(nodes),
         results=tuple(tuple(place[x.index] for x in row) for row in exprs),
         labels={place[k]: text for k, text in sorted(graph.labels.items()) if k in place},
+        loops=tuple(loops),
     )
 
 
@@ -99,7 +103,7 @@ def retrace(program: Program) -> tuple[Graph, list[Any]]:
     """
     graph = Graph()
     inputs = [list(np.asarray(graph.input(port.name, port.shape)).flat) for port in program.inputs]
-    values = interpret(program, inputs, RULES, graph.constant)
+    values = interpret(program, inputs, RULES, graph.constant, graph.loop)
     for k, text in program.labels.items():
         if isinstance(values[k], Expr):
             values[k].label(text)

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import ArgumentError, FormatError, MissingExtraError
+from dalembert.errors import ArgumentError, FormatError, MissingExtraError, UnsupportedError
 from dalembert.formats.xml import read_bytes
+from dalembert.formulations.motion import DerivedDynamics
 from dalembert.kinematics.manifold import continued
 from dalembert.model import Mechanism
 from dalembert.model.names import position_names, velocity_names
@@ -21,6 +22,7 @@ from dalembert.simulation import Trajectory
 from dalembert.simulation.export import load_trajectory
 from dalembert.simulation.interpolation import Slopes
 from dalembert.simulation.stabiliser import stabilised
+from dalembert.viewer.touching import contact_curves
 
 FRAMES_PER_SECOND, FRAMES_PER_STEP, MOST_FRAMES = 60.0, 4, 3000
 """How finely a motion is sampled at least, and the largest number of samples; a long one is sampled less finely."""
@@ -49,6 +51,30 @@ def as_trajectory(given: Any, mechanism: Mechanism) -> Trajectory:
     if made.interpolant is None and np.isfinite(made.v).all():
         made = replace(made, q=continued(mechanism.tree, np.asarray(made.q)))
         made.interpolant = Slopes(made)
+    return made
+
+
+def of_bodies(trajectory: Trajectory) -> Trajectory:
+    """A motion of equations as one of the bodies they were derived from, sampled as finely as a page shows it; any
+    other motion as it is.
+
+    Args:
+        trajectory: any.
+    """
+    own = trajectory.dynamics
+    if not isinstance(own, DerivedDynamics):
+        return trajectory
+    mechanism = own.equations.mechanism
+    if mechanism is None:
+        raise UnsupportedError(
+            f"the equations of {own.equations.name!r} know of no bodies that could be shown; plot() draws their motion"
+        )
+    fine = _sampled(trajectory)
+    made = _plain(mechanism, fine.t, fine.q, None if trajectory.system.has_speeds else fine.v)
+    made.status = trajectory.status
+    if mechanism.symbols and trajectory.parameters is not None:
+        values = dict(zip(own.parameter_names, trajectory.parameters.tolist()))
+        made.parameters = np.array([values[name] for name in made.dynamics.parameter_names])
     return made
 
 
@@ -210,10 +236,12 @@ def motion(trajectory: Trajectory) -> tuple[dict[str, Any], bytes]:
     """
     fine = _sampled(trajectory)
     curves: dict[str, np.ndarray] = {"t": fine.t - fine.t[0], "q": fine.q}
-    if np.isfinite(fine.tau).all():
+    if np.isfinite(fine.tau).all() and fine.dynamics.input_names == velocity_names(fine.mechanism):
         curves["tau"] = fine.tau
-    if np.isfinite(fine.v).all():
+    knows_energy = all(fine.dynamics.has(name) for name in ("kinetic_energy", "potential_energy"))
+    if knows_energy and np.isfinite(fine.v).all():
         curves |= {"kinetic": np.asarray(fine.kinetic_energy), "potential": np.asarray(fine.potential_energy)}
+    curves |= contact_curves(trajectory, fine.t)
     table: dict[str, Any] = {"count": len(fine.t), "start": float(fine.t[0]), "status": fine.status, "places": {}}
     block = b""
     for name, values in curves.items():

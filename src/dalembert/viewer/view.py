@@ -18,6 +18,7 @@ from dalembert.files import write_text
 from dalembert.formats.loading import load
 from dalembert.model import Mechanism
 from dalembert.simulation import Trajectory
+from dalembert.viewer.motion import of_bodies
 
 if TYPE_CHECKING:
     from dalembert.formulations.equations import Equations
@@ -54,7 +55,10 @@ def view(
     if isinstance(mechanism, Trajectory):
         if trajectory is not None:
             raise ArgumentError("the first argument is a trajectory already; give the mechanism, or no second one")
-        mechanism, trajectory = mechanism.mechanism, mechanism
+        trajectory = of_bodies(mechanism)
+        if trajectory is not mechanism and equations is True:
+            equations = mechanism.dynamics.equations
+        mechanism = trajectory.mechanism
     place = None if folder is None else Path(folder)
     if isinstance(mechanism, (str, Path)):
         file = path_of(mechanism)

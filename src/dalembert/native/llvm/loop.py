@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dalembert.native.llvm.plan import BlockPlan, Calls
+from dalembert.native.llvm.plan import BlockPlan, Calls, Repeat
 from dalembert.native.llvm.target import Lanes, Target
 from dalembert.native.llvm.text import Instructions
 from dalembert.native.llvm.transfer import COLUMNS, ROWS, SPLAT, STREAM, STRIDED, group
@@ -173,7 +173,7 @@ def loop_functions(program: Program, plan: BlockPlan, lanes: Lanes, target: Targ
     declare_scratch, stack_scratch, get_scratch, free_scratch = scratch_memory(memory)
     stack = stack_flags + stack_scratch
     return f"""
-@operations = constant i64 {sum(1 for _ in program.operations())}
+@operations = constant i64 {program.executed}
 {"".join(tables)}
 {declare_flags}{declare_scratch}{groups}
 define void @loop(ptr %args, ptr %dimensions, ptr %steps, ptr %data) {{
@@ -214,31 +214,88 @@ end:
 """
 
 
-def step_calls(plan: BlockPlan, tables: list[str], lanes: Lanes) -> tuple[str, str]:
-    """The calls that execute the steps of a plan and, if they are many, the functions that make them, group by group.
+def step_calls(plan: BlockPlan, tables: list[str], lanes: Lanes, prefix: str = "") -> tuple[str, str]:
+    """The calls that execute the steps of a plan, and the functions that these call: of loops, and, if the calls are
+    many, such as make them group by group.
 
     Args:
-        plan: its step k, if a chunk, is the function ``chunk<k>``.
+        plan: its step k, if a chunk, is the function ``<prefix>chunk<k>``.
         tables: gets those that the calls read.
+        prefix: beginning of all names.
     """
     calls = []
+    functions: list[str] = []
     for k, step in enumerate(plan.steps):
         if isinstance(step, Calls):
-            tables.append(constant_table(f"calls{k}", [s * lanes.bytes for row in step.slots for s in row]))
+            tables.append(constant_table(f"{prefix}calls{k}", [s * lanes.bytes for row in step.slots for s in row]))
             function = "sincos" if step.kind == "sincos" else f"map_{step.kind}"
-            calls.append(f"  call void @rt.{function}(ptr %scratch, ptr @calls{k}, i64 {len(step.slots)})")
+            calls.append(f"  call void @rt.{function}(ptr %scratch, ptr @{prefix}calls{k}, i64 {len(step.slots)})")
+        elif isinstance(step, Repeat):
+            functions.append(repeat_function(f"{prefix}repeat{k}", step, tables, lanes))
+            calls.append(f"  call void @{prefix}repeat{k}(ptr %scratch)")
         else:
-            calls.append(f"  call void @chunk{k}(ptr %scratch, ptr @numbers)")
-    functions: list[str] = []
+            calls.append(f"  call void @{prefix}chunk{k}(ptr %scratch, ptr @{prefix}numbers)")
     while len(calls) > GROUP_CALLS:
         bodies = ["\n".join(calls[k : k + GROUP_CALLS]) for k in range(0, len(calls), GROUP_CALLS)]
-        names = [f"@group{len(functions) + k}" for k in range(len(bodies))]
+        names = [f"@{prefix}group{len(functions) + k}" for k in range(len(bodies))]
         functions += [
             f"define internal void {name}(ptr %scratch) {{\n{body}\n  ret void\n}}\n"
             for name, body in zip(names, bodies)
         ]
         calls = [f"  call void {name}(ptr %scratch)" for name in names]
     return "\n".join(calls), "".join(functions)
+
+
+def repeat_function(name: str, repeat: Repeat, tables: list[str], lanes: Lanes) -> str:
+    """The function ``void name(ptr scratch)`` that takes a step as often as it is to be taken, and those it calls.
+
+    Args:
+        tables: gets those that it reads.
+    """
+    prefix = f"{name}_"
+    tables.append(constant_table(f"{prefix}numbers", [lanes.number(x) for x in repeat.plan.table], lanes.scalar))
+    calls, functions = step_calls(repeat.plan, tables, lanes, prefix)
+    start, carry = Instructions("a"), Instructions("b")
+    for slot, value in repeat.plan.fill.items():
+        place = start(f"getelementptr i8, ptr %scratch, i64 {slot * lanes.bytes}")
+        start.do(f"store {lanes.vector} {lanes.constant(value)}, ptr {place}, align {lanes.bytes}")
+    copy_slots(start, repeat.start, lanes)
+    copy_slots(carry, repeat.carry, lanes)
+    return f"""{functions}
+define internal void @{name}(ptr %scratch) {{
+entry:
+{start}
+  br label %step
+step:
+  %s = phi i64 [ 0, %entry ], [ %s.next, %step ]
+{calls}
+{carry}
+  %s.next = add i64 %s, 1
+  %more = icmp slt i64 %s.next, {repeat.count}
+  br i1 %more, label %step, label %end
+end:
+  ret void
+}}
+"""
+
+
+def copy_slots(b: Instructions, moves: Sequence[tuple[int, int]], lanes: Lanes) -> None:
+    """Copy slots of the scratch, (from, to), as if all at once: some may be overwritten that others are copied from."""
+    written = {to for _, to in moves}
+    early = [move for move in moves if move[0] in written]
+    values = []
+    for source, _ in early:
+        place = b(f"getelementptr i8, ptr %scratch, i64 {source * lanes.bytes}")
+        values.append(b(f"load {lanes.vector}, ptr {place}, align {lanes.bytes}"))
+    for source, to in moves:
+        if source not in written:
+            place = b(f"getelementptr i8, ptr %scratch, i64 {source * lanes.bytes}")
+            value = b(f"load {lanes.vector}, ptr {place}, align {lanes.bytes}")
+            place = b(f"getelementptr i8, ptr %scratch, i64 {to * lanes.bytes}")
+            b.do(f"store {lanes.vector} {value}, ptr {place}, align {lanes.bytes}")
+    for (_, to), value in zip(early, values):
+        place = b(f"getelementptr i8, ptr %scratch, i64 {to * lanes.bytes}")
+        b.do(f"store {lanes.vector} {value}, ptr {place}, align {lanes.bytes}")
 
 
 def constant_table(name: str, numbers: list, scalar: str = "i64") -> str:
@@ -340,7 +397,7 @@ def stepper_functions(
         for k, name in enumerate(("n", "count", "every", "hold"))
     )
     return f"""
-@operations = constant i64 {len(plan.code)}
+@operations = constant i64 {plan.operations}
 {"".join(tables)}
 {declare_flags}{declare_scratch}{groups}
 define void @loop(ptr %args, ptr %dimensions, ptr %steps, ptr %data) {{

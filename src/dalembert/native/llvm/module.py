@@ -8,7 +8,7 @@ import numpy as np
 
 from dalembert.native.llvm import arithmetic, runtime
 from dalembert.native.llvm.loop import loop_functions, stepper_functions
-from dalembert.native.llvm.plan import CHUNK_OPERATIONS, BlockPlan, Chunk, make_plan
+from dalembert.native.llvm.plan import CHUNK_OPERATIONS, BlockPlan, Chunk, Repeat, make_plan
 from dalembert.native.llvm.target import Lanes, Target
 from dalembert.native.llvm.text import comment
 from dalembert.tracing.program import Port, Program
@@ -61,8 +61,17 @@ def _module(
 ) -> str:
     plan = make_plan(program, chunk)
     parts = [comment(title), arithmetic.intrinsics(lanes), runtime.declarations(lanes, target)]
-    for k, step in enumerate(plan.steps):
-        if isinstance(step, Chunk):
-            parts.append(arithmetic.chunk_function(f"chunk{k}", plan, step, lanes))
+    parts += _chunk_functions(plan, lanes)
     parts.append(loop(plan))
     return runtime.link("\n".join(parts), lanes, target)
+
+
+def _chunk_functions(plan: BlockPlan, lanes: Lanes, prefix: str = "") -> list[str]:
+    """The arithmetic of a plan and of the steps it repeats."""
+    parts = []
+    for k, step in enumerate(plan.steps):
+        if isinstance(step, Chunk):
+            parts.append(arithmetic.chunk_function(f"{prefix}chunk{k}", plan, step, lanes))
+        elif isinstance(step, Repeat):
+            parts += _chunk_functions(step.plan, lanes, f"{prefix}repeat{k}_")
+    return parts

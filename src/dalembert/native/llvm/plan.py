@@ -8,7 +8,9 @@ its stores. Between the two the steps of a plan are executed, each reading slots
   several, so that the compiler's time and memory grow linearly;
 - `Calls` evaluates one elementary function (sine and cosine together, exp, ...) for a list of slots. All calls whose
   arguments are ready at the same time are made together in a loop: one copy of the function's code, no branch for rare
-  arguments within the arithmetic.
+  arguments within the arithmetic;
+- `Repeat` takes a step, which has a plan of its own, several times. It reads what it holds where it lies; what it
+  carries has slots of its own, and its results are copied there after every step.
 
 A product that is used once, by a sum, joins it in one fused multiply-add. This is decided here and not left to the
 compiler, so that results do not depend on the vector width.
@@ -17,11 +19,12 @@ compiler, so that results do not depend on the vector width.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
 from dalembert.errors import CompilerError
-from dalembert.tracing.program import PREDICATES, Program
+from dalembert.tracing.program import LOOPS, PREDICATES, Program
 
 CHUNK_OPERATIONS = 250
 """The largest number of operations compiled as one function; larger ones gain nothing and take longer to compile."""
@@ -50,6 +53,23 @@ class Calls:
 
 
 @dataclass
+class Repeat:
+    """A step taken several times.
+
+    Args:
+        plan: of the step.
+        count: how often it is taken.
+        start: copies of slots before the first step, (from, to).
+        carry: copies after each step; all are read before the first is written.
+    """
+
+    plan: BlockPlan
+    count: int
+    start: list[tuple[int, int]]
+    carry: list[tuple[int, int]]
+
+
+@dataclass
 class BlockPlan:
     """A program ready to be printed.
 
@@ -61,27 +81,43 @@ class BlockPlan:
         results: for each output, the slots of its elements.
         numbers: index of each constant in the table of constants.
         table: the table of constants, each once.
-        fill: numbers to put into slots once, before the first block.
+        fill: numbers to put into slots once, before the first block; of a step, before it is first taken.
         size: number of slots.
     """
 
     code: dict[int, Code]
     constants: dict[int, float]
     slots: dict[int, int]
-    steps: list[Chunk | Calls]
+    steps: list[Chunk | Calls | Repeat]
     results: list[list[int]]
     numbers: dict[int, int]
     table: list[float]
     fill: dict[int, float]
     size: int
 
+    @property
+    def operations(self) -> int:
+        """How many operations are executed."""
+        repeats = (step for step in self.steps if isinstance(step, Repeat))
+        own = sum(1 for op, _ in self.code.values() if op not in LOOPS)
+        return own + sum(repeat.count * repeat.plan.operations for repeat in repeats)
 
-def make_plan(program: Program, chunk: int = CHUNK_OPERATIONS) -> BlockPlan:
+
+def make_plan(
+    program: Program, chunk: int = CHUNK_OPERATIONS, inputs: Sequence[Sequence[int]] | None = None, size: int = 0
+) -> BlockPlan:
     """Cut a program up.
 
     Args:
         chunk: the largest number of operations compiled as one function.
+        inputs: for each input the slots of its elements; None lays them out one after the other.
+        size: number of slots that are taken by others.
     """
+    if inputs is None:
+        inputs = []
+        for port in program.inputs:
+            inputs.append(range(size, size + port.size))
+            size += port.size
     code, constants = _lower(program)
     stages = _stages(code)
     steps: list[tuple[str, list[int]]] = []
@@ -89,9 +125,11 @@ def make_plan(program: Program, chunk: int = CHUNK_OPERATIONS) -> BlockPlan:
         count = -(-len(values) // chunk)
         for k in range(count):
             steps.append(("arithmetic", values[k * len(values) // count : (k + 1) * len(values) // count]))
+        steps += [("loop", [i]) for i in functions if code[i][0] == "loop"]
+        functions = [i for i in functions if code[i][0] in FUNCTIONS]
         for kind in dict.fromkeys(FUNCTIONS[code[i][0]] for i in functions):
             steps.append((kind, [i for i in functions if FUNCTIONS[code[i][0]] == kind]))
-    return _allocate(program, code, constants, steps)
+    return _allocate(program, code, constants, steps, inputs, size, chunk)
 
 
 def _lower(program: Program) -> tuple[dict[int, Code], dict[int, float]]:
@@ -143,37 +181,48 @@ def _lower(program: Program) -> tuple[dict[int, Code], dict[int, float]]:
 def _stages(code: dict[int, Code]) -> list[tuple[list[int], list[int]]]:
     """Values and function calls stage by stage: a stage's calls need its values, a later stage's values need the calls.
 
-    An operation is put into the latest stage that still serves everybody who needs it.
+    An operation is put into the latest stage that still serves everybody who needs it. A loop counts as a call; what it
+    ends with is there when it is.
     """
     level: dict[int, int] = {}
     for i, (op, args) in code.items():
-        level[i] = max((level.get(a, 0) for a in args), default=0) + (op in FUNCTIONS)
+        level[i] = max((level.get(a, 0) for a in args), default=0) + _is_call(op)
     last = max(level.values(), default=0)
     stage = dict.fromkeys(level, last)
     for i in reversed(code):
         op, args = code[i]
-        needed = level[i] - 1 if op in FUNCTIONS else stage[i]
+        needed = level[i] - 1 if _is_call(op) else stage[i]
         for a in args:
             if a in stage and stage[a] > needed:
                 stage[a] = needed
     stages: list[tuple[list[int], list[int]]] = [([], []) for _ in range(last + 1)]
     for i, (op, _) in code.items():
-        if op in FUNCTIONS:
+        if _is_call(op):
             stages[level[i] - 1][1].append(i)
-        else:
+        elif op != "element":
             stages[stage[i]][0].append(i)
     return stages
 
 
+def _is_call(op: str) -> bool:
+    return op in FUNCTIONS or op == "loop"
+
+
 def _allocate(
-    program: Program, code: dict[int, Code], constants: dict[int, float], steps: list[tuple[str, list[int]]]
+    program: Program,
+    code: dict[int, Code],
+    constants: dict[int, float],
+    steps: list[tuple[str, list[int]]],
+    inputs: Sequence[Sequence[int]],
+    size: int,
+    chunk: int,
 ) -> BlockPlan:
     """Give a slot to every value that outlives the step it is computed in; reuse slots of values no longer needed."""
-    offsets, size = [], 0
-    for port in program.inputs:
-        offsets.append(size)
-        size += port.size
-    slots = {i: offsets[n.args[0]] + n.args[1] for i, n in enumerate(program.nodes) if n.op == "input"}
+    slots = {i: inputs[n.args[0]][n.args[1]] for i, n in enumerate(program.nodes) if n.op == "input"}
+    elements: dict[int, dict[int, int]] = {}  # of each loop, by place
+    for i, node in enumerate(program.nodes):
+        if node.op == "element":
+            elements.setdefault(node.args[0], {})[int(node.value)] = i
 
     dies: dict[int, int] = {}
     for k, (_, values) in enumerate(steps):
@@ -195,7 +244,7 @@ def _allocate(
     waste, size = size, size + 1
     free: list[int] = []
     dying: list[list[int]] = [[] for _ in steps]
-    planned: list[Chunk | Calls] = []
+    planned: list[Chunk | Calls | Repeat] = []
 
     def slot(i: int, k: int) -> int:
         nonlocal size
@@ -205,10 +254,26 @@ def _allocate(
             dying[dies.get(i, k)].append(slots[i])
         return slots[i]
 
+    def repeat(i: int, k: int) -> Repeat:
+        nonlocal size
+        loop = program.loops[int(program.nodes[i].value)]
+        ends = [elements.get(i, {}).get(j, -1 - j) for j in range(loop.carried)]  # nobody asks for some
+        carried = [slot(end, k) for end in ends]
+        for end in ends:
+            slots.pop(end) if end < 0 else None
+        operands = [slots[a] for a in code[i][1]]
+        plan = make_plan(loop.step, chunk, [carried, operands[loop.carried :]], size)
+        dying[k] += range(size, plan.size)
+        size = plan.size
+        carry = [(old, new) for old, new in zip(plan.results[0], carried) if old != new]
+        return Repeat(plan, loop.count, list(zip(operands, carried)), carry)
+
     for k, (kind, values) in enumerate(steps):
         if kind == "arithmetic":
             lasting = [i for i in values if i in result or dies.get(i, k) > k]
             planned.append(Chunk(values, {i: slot(i, k) for i in lasting}))
+        elif kind == "loop":
+            planned += [repeat(i, k) for i in values]
         elif kind == "sincos":
             wanted: dict[int, tuple[list[int], list[int]]] = {}
             for i in values:

@@ -45,7 +45,7 @@ def chunk(program: Program, size: int = 2000) -> Chunks:
     """Cut a program into pieces.
 
     Within the last quarter of each piece the cut is made where the fewest values are live. Truth values are
-    never passed on: a cut is only made where none is live.
+    never passed on, nor loops as a whole: a cut is only made where none is live.
 
     Args:
         size: most nodes in a piece.
@@ -57,7 +57,7 @@ def chunk(program: Program, size: int = 2000) -> Chunks:
     crossing, truths = [0] * (len(nodes) + 1), [0] * (len(nodes) + 1)  # values live across the cut before a node
     for k, node in program.operations():
         if last[k] > k:
-            change = truths if node.op in PREDICATES else crossing
+            change = truths if node.op in PREDICATES or node.op == "loop" else crossing
             change[k + 1] += 1
             change[last[k] + 1] -= 1
     for k in range(len(nodes)):

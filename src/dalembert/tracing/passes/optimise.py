@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from dalembert.errors import ArgumentError
@@ -56,7 +57,7 @@ def optimise(program: Program, level: int = 1, keep_labels: bool = False) -> Pro
     """
     if level not in (0, 1, 2):
         raise ArgumentError(f"level is {level!r}; must be 0, 1 or 2")
-    best = rebuild(require_program(program, "optimise"))
+    best = rebuild(_with_optimised_steps(require_program(program, "optimise"), level))
     if level == 0:
         return best
     if len(best.nodes) > REGROUPED_NODES:
@@ -76,6 +77,13 @@ def optimise(program: Program, level: int = 1, keep_labels: bool = False) -> Pro
         if best is before:
             break
     return schedule(absorb_signs(best))
+
+
+def _with_optimised_steps(program: Program, level: int) -> Program:
+    """The program with what its loops repeat optimised."""
+    if not program.loops:
+        return program
+    return replace(program, loops=tuple(replace(loop, step=optimise(loop.step, level)) for loop in program.loops))
 
 
 def _price(program: Program) -> tuple[int, int]:
@@ -174,10 +182,8 @@ def absorb_signs(program: Program) -> Program:
         if op == "const":
             constants.setdefault(value, place[-1])
     return prune(
-        Program(
-            name=program.name,
-            inputs=program.inputs,
-            outputs=program.outputs,
+        replace(
+            program,
             nodes=tuple(nodes),
             results=tuple(tuple([place[k] for k in row]) for row in program.results),
             labels={place[k]: text for k, text in program.labels.items()},

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from dalembert.tracing.graph import Expr, Graph
-from dalembert.tracing.program import Node, Program
+from dalembert.tracing.program import Node, Program, Repetition
 from dalembert.tracing.rules import RULES
 from dalembert.tracing.trace import program_of, retrace
 
@@ -38,6 +39,10 @@ def rewrite(program: Program, special: Callable[[Graph, int, list[Any]], Any]) -
             values.append(graph.constant(number))
         elif op == "input":
             values.append(inputs[args[0]][args[1]])
+        elif op == "loop":
+            values.append(graph.loop(program.loops[int(number)], [values[a] for a in args]))
+        elif op == "element":
+            values.append(values[args[0]][int(number)])
         else:
             x = special(graph, k, values)
             values.append(RULES[op](*[values[a] for a in args]) if x is None else x)
@@ -72,17 +77,20 @@ def reorder(program: Program, order: Iterable[int]) -> Program:
     """
     place: dict[int, int] = {}
     nodes: list[Node] = []
+    loops: list[Repetition] = []
     for k in order:
         op, args, value = program.nodes[k]
         place[k] = len(nodes)
+        if op == "loop":
+            loops.append(program.loops[int(value)])
+            value = len(loops) - 1.0
         nodes.append(Node(op, args if op == "input" else tuple([place[a] for a in args]), value))
-    return Program(
-        name=program.name,
-        inputs=program.inputs,
-        outputs=program.outputs,
+    return replace(
+        program,
         nodes=tuple(nodes),
         results=tuple(tuple([place[k] for k in row]) for row in program.results),
         labels={place[k]: text for k, text in program.labels.items() if k in place},
+        loops=tuple(loops),
     )
 
 

@@ -43,10 +43,11 @@ class Product(NamedTuple):
 
 
 class Call(NamedTuple):
-    """Any other operation (also inputs, the number one, and numbers that are not finite)."""
+    """Any other operation (also inputs, the number one, and numbers that are not finite); its number as in a node."""
 
     op: str
     args: tuple[Any, ...]
+    number: float = 0.0
 
 
 Item = Sum | Product | Call
@@ -168,7 +169,7 @@ def to_nary(program: Program, keep_labels: bool = False) -> Nary:
             else:
                 result = (c * d, nary.product(f + g))
         else:
-            result = (1.0, nary.make(Call(op, tuple(value(a) for a in args))))
+            result = (1.0, nary.make(Call(op, tuple(value(a) for a in args), number)))
         if isinstance(result, dict) and shared[k]:
             result = nary.sum(result)
         known.append(result)
@@ -208,6 +209,10 @@ def to_program(nary: Nary) -> Program:
             return graph.constant(float(item.args[0]))
         if item.op == "input":
             return graph.node("input", item.args)
+        if item.op == "loop":
+            return graph.loop(nary.program.loops[int(item.number)], [scaled(c, r) for c, r in item.args])
+        if item.op == "element":
+            return done[item.args[0][1]][int(item.number)]
         return RULES[item.op](*[scaled(c, r) for c, r in item.args])
 
     for root, count in enumerate(uses):  # in the order in which items were made: that of the old program
@@ -297,7 +302,7 @@ def factor(program: Program, keep_labels: bool = False) -> Program:
             moved[ref] = (1.0, new.make(item))
         else:
             args = tuple((c * moved[r][0], moved[r][1]) for c, r in item.args)
-            moved[ref] = (1.0, new.make(Call(item.op, args)))
+            moved[ref] = (1.0, new.make(Call(item.op, args, item.number)))
         if ref in old.labels and moved[ref][0] == 1:
             new.labels.setdefault(moved[ref][1], old.labels[ref])
     new.results = [[(c * moved[r][0], moved[r][1]) for c, r in row] for row in old.results]

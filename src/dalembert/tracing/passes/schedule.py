@@ -32,7 +32,7 @@ MANY_OPERATIONS = 30_000
 """Operations beyond which only the order as it is, and what is made of it, is tried."""
 
 Units = dict[int, tuple[int, ...]]
-"""What each operation needs; a sum and the product it absorbs are one."""
+"""What each operation needs; a sum and the product it absorbs are one, as are a loop and its elements."""
 
 
 def schedule(program: Program) -> Program:
@@ -42,7 +42,8 @@ def schedule(program: Program) -> Program:
     held, users = _held(program, units), _users(units)
     starts = [list(units)]
     if len(units) <= MANY_OPERATIONS:
-        results = list(dict.fromkeys(k for row in program.results for k in row))
+        unit_of = {k: node.args[0] for k, node in enumerate(program.nodes) if node.op == "element"}
+        results = list(dict.fromkeys(unit_of.get(k, k) for row in program.results for k in row))
         depth: dict[int, int] = {}
         for k, needs in units.items():
             depth[k] = 1 + max((depth[a] for a in needs), default=0)
@@ -54,7 +55,8 @@ def schedule(program: Program) -> Program:
     tried = [*starts, *eager, _backward(units, held, users, eager[0])]
     if len(units) <= MANY_OPERATIONS:
         tried.append(_forward(units, held, users, _backward(units, held, users, starts[promising])))
-    return reorder(program, _with_products(min(tried, key=lambda order: _traffic(units, held, order)), fused))
+    best = min(tried, key=lambda order: _traffic(units, held, order))
+    return reorder(program, _with_elements(program, _with_products(best, fused)))
 
 
 def _traffic(units: Units, held: set[int], order: list[int]) -> tuple[int, int]:
@@ -107,13 +109,14 @@ def _pressure(units: Units, held: set[int], order: list[int]) -> tuple[int, int]
 
 
 def _units(program: Program, fused: dict[int, int]) -> Units:
-    absorbed = set(fused.values())
+    absorbed = set(fused.values()) | {k for k, node in enumerate(program.nodes) if node.op == "element"}
+    loop_of = {k: node.args[0] for k, node in enumerate(program.nodes) if node.op == "element"}
     units: Units = {}
     for k, (op, args, _) in enumerate(program.nodes):
         if k not in absorbed:
             needs = [] if op == "input" else [a for a in args if a != fused.get(k)]
             needs += program.nodes[fused[k]].args if k in fused else ()
-            units[k] = tuple(dict.fromkeys(needs))
+            units[k] = tuple(dict.fromkeys(loop_of.get(a, a) for a in needs))
     return units
 
 
@@ -131,6 +134,17 @@ def _users(units: Units) -> dict[int, list[int]]:
 
 def _with_products(order: list[int], fused: dict[int, int]) -> list[int]:
     return [k for unit in order for k in ((fused[unit], unit) if unit in fused else (unit,))]
+
+
+def _with_elements(program: Program, order: list[int]) -> list[int]:
+    """The order with what a loop ends with right after it."""
+    if not program.loops:
+        return order
+    elements: dict[int, list[int]] = {}
+    for k, node in enumerate(program.nodes):
+        if node.op == "element":
+            elements.setdefault(node.args[0], []).append(k)
+    return [k for unit in order for k in (unit, *elements.get(unit, ()))]
 
 
 def _registers(units: Units, held: set[int]) -> dict[int, int]:

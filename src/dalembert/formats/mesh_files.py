@@ -262,3 +262,35 @@ def _descendants(element: Element) -> Iterator[Element]:
         found = stack.pop()
         yield found
         stack += reversed(found.children)
+
+
+# -------------------------------------------------------------------------------------------------------- every format
+
+
+MESH_READERS = {".stl": read_stl, ".obj": read_obj, ".dae": read_collada}
+"""Suffix -> what reads the file."""
+
+FARTHEST = 1e9
+"""Largest coordinate of a vertex; no part of a mechanism is that large, in any unit."""
+
+
+def read_mesh(file: Path) -> list[Part]:
+    """The triangles of a mesh file; a FormatError if there are none, or if they are not finite.
+
+    Args:
+        file: whose suffix is one of :data:`MESH_READERS`.
+    """
+    reader = MESH_READERS.get(file.suffix.lower())
+    if reader is None:
+        raise FormatError(f"files {file.suffix!r} cannot be read; convert it to {', '.join(MESH_READERS)}")
+    parts = [part for part in reader(file) if len(part.triangles)]
+    if not parts:
+        raise FormatError("there is no triangle in it")
+    for part in parts:
+        if not np.isfinite(part.vertices).all():
+            raise FormatError("a coordinate in it is not finite")
+        if np.abs(part.vertices).max() > FARTHEST:
+            raise FormatError(f"a coordinate in it is larger than {FARTHEST:g}")
+        if part.colour is not None and not np.isfinite(part.colour).all():
+            raise FormatError("a colour in it is not finite")
+    return parts

@@ -1,0 +1,66 @@
+"""Programs with loops, and arguments for them."""
+
+import numpy as np
+
+from dalembert.algebra.repeat import repeat
+from dalembert.tracing.trace import trace
+
+SIZE, SWEEPS = 6, 9
+
+
+def smaller(x, y):
+    return x.minimum(y) if hasattr(x, "minimum") else min(x, y)
+
+
+def sweep(x, A, b):
+    """One sweep of projected Gauss-Seidel."""
+    x = x.copy()
+    for i in range(len(x)):
+        rest = b[i] - sum(A[i, j] * x[j] for j in range(len(x)) if j != i)
+        x[i] = smaller(rest / A[i, i], 0.4)
+    return (x,)
+
+
+def solve(A, b):
+    return repeat(sweep, (np.zeros(SIZE),), SWEEPS, (A, b))[0] * 2
+
+
+def orbit(x, k, m, n, w):
+    """Values change places, one stays as it was, a function, a choice, an invariant, a constant result."""
+    y = np.array([0.5 * x[1], 0.6 * x[0] + w * x[2].sin() / (1 + w * w), 0.9 * x[2] + 0.1 * n * m], dtype=object)
+    y[0] = (x[2] < k).select(y[0], x[2] / k)
+    return y, k + 0.1, m, 2.0
+
+
+def wander(x, w):
+    """A loop in a loop, between other operations; some of what it ends with nobody asks for."""
+
+    def outer(x, w):
+        x, *_ = repeat(orbit, (x, 0.5, w, 0.0), 40, (w,))
+        for _ in range(3):
+            x = np.array([x[0].cos() + x[1], x[1] * x[2] - w, 0.3 * x[2] + 0.5 * x[0]], dtype=object)
+        return (x,)
+
+    (x,) = repeat(outer, (np.array([x[0], x[1] * w, x[2]], dtype=object),), 15, (w * w + 0.1,))
+    return x * w, x[1].exp()
+
+
+def problems(batch=(), seed=0):
+    rng = np.random.default_rng(seed)
+    root = rng.normal(size=(*batch, SIZE, SIZE))
+    return root @ root.swapaxes(-1, -2) + 3 * np.eye(SIZE), rng.normal(size=(*batch, SIZE))
+
+
+def solver():
+    """A loop of sums and products: Gauss-Seidel sweeps with a bound."""
+    return trace(solve, {"A": (SIZE, SIZE), "b": (SIZE,)}, "solve")
+
+
+def wanderer():
+    """Loops in a loop, with functions and choices."""
+    return trace(wander, {"x": (3,), "w": ()}, "wander")
+
+
+def wanderings(batch, dtype=float):
+    rng = np.random.default_rng(3)
+    return rng.uniform(-1, 1, (*batch, 3)).astype(dtype), rng.uniform(0, 1, batch).astype(dtype)

@@ -1,0 +1,141 @@
+"""Laws of loops in programs: what a loop ends with is what its steps, one after the other, end with."""
+
+import numpy as np
+import pytest
+
+import looped_programs
+from dalembert.algebra.repeat import repeat
+from dalembert.native.kernel import Kernel
+from dalembert.native.recurrence import Recurrence
+from dalembert.tracing import Port, cost, trace
+from dalembert.tracing.cost import operation_count, weight
+from dalembert.tracing.evaluate import evaluate, inline
+from dalembert.tracing.loops import UNROLLED_OPERATIONS, unrolled
+from dalembert.tracing.passes import optimise, rebuild
+from dalembert.tracing.trace import retrace
+from looped_programs import SIZE, SWEEPS, problems, solve, sweep, wanderings
+
+
+@pytest.fixture(scope="module")
+def solver():
+    return looped_programs.solver()
+
+
+@pytest.fixture(scope="module")
+def wanderer():
+    return looped_programs.wanderer()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _no_disk(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DALEMBERT_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+def kernel(program, dtype=None):
+    return Kernel(program.name, program.inputs, program.outputs, program, dtype=dtype)
+
+
+def test_a_loop_is_traced_once_and_does_what_numbers_do(solver):
+    assert len(solver.loops) == 1 and solver.loops[0].count == SWEEPS
+    assert len(solver.nodes) < 3 * SIZE**2
+    A, b = problems()
+    assert np.allclose(evaluate(solver, (A, b))["result"], solve(A, b), rtol=1e-14, atol=1e-15)
+
+
+def test_short_loops_are_written_out():
+    program = trace(lambda x: repeat(lambda x: (x * x + 1,), (x,), 20), {"x": ()})
+    assert not program.loops and program.executed <= UNROLLED_OPERATIONS
+    assert trace(lambda x: repeat(lambda x: (np.sin(x) * x,), (x,), 500), {"x": ()}).loops
+
+
+@pytest.mark.parametrize("which", ["solver", "wanderer"])
+def test_passes_keep_what_a_loop_computes(which, request):
+    program = request.getfixturevalue(which)
+    given = problems((5,)) if which == "solver" else wanderings((4,))
+    want = evaluate(unrolled(program), given)
+    for changed in (program, rebuild(program), optimise(program), optimise(program, 2)):
+        assert changed.loops
+        found = evaluate(changed, given)
+        for name, y in want.items():
+            assert np.allclose(found[name], y, rtol=1e-12, atol=1e-12)
+    assert rebuild(program).digest == program.digest
+    assert optimise(rebuild(program)).digest == optimise(program).digest
+
+
+def test_costs_count_every_step(solver, wanderer):
+    (outer,) = wanderer.loops
+    (inner,) = outer.step.loops
+    assert cost(wanderer).sines == 15 * 40 * cost(inner.step).sines == 600
+    assert cost(wanderer).cosines == 15 * 3
+    for program in (solver, wanderer):
+        long = unrolled(program)  # where some zeros fold away
+        assert not long.loops
+        assert 0.7 * operation_count(program) < operation_count(long) <= operation_count(program)
+        assert 0.7 * weight(program) < weight(long) <= weight(program)
+        assert cost(program).operations == operation_count(program) <= program.executed
+
+
+def test_what_does_not_change_is_computed_once(wanderer):
+    """Neither w^2 nor a division by 1 + w^2 is repeated, that by k is; what stays as it was is not carried."""
+    (outer,) = wanderer.loops
+    (inner,) = outer.step.loops
+    assert inner.step.inputs[0].size == 5  # three positions, the counter, and what is zero in the first step only
+    assert [node.op for node in (*outer.step.nodes, *inner.step.nodes)].count("div") == 1
+
+
+def test_the_digest_sees_the_step_and_the_count():
+    def program(count, factor):
+        return trace(lambda x: repeat(lambda x: (np.sin(x) * factor,), (x,), count), {"x": ()}, "f")
+
+    digests = {program(count, factor).digest for count in (300, 301) for factor in (0.5, 0.6)}
+    assert len(digests) == 4
+    assert program(300, 0.5).digest in digests
+
+
+def test_programs_with_loops_compose(solver):
+    A, b = problems()
+    again = trace(lambda A, b: inline(solver, (A, b * 2))["result"], {"A": (SIZE, SIZE), "b": (SIZE,)})
+    assert len(again.loops) == 1
+    assert np.allclose(evaluate(again, (A, b))["result"], solve(A, 2 * b), rtol=1e-14, atol=1e-15)
+    graph, _ = retrace(again)
+    assert len(graph.loops) == 1
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_machine_code_repeats_steps(solver, wanderer, dtype):
+    given = wanderings((37,), dtype)
+    want = evaluate(wanderer, given)
+    scale = np.finfo(dtype).eps / np.finfo(np.float64).eps
+    for name, found in zip(want, kernel(optimise(wanderer), dtype)(*given)):
+        assert found.dtype == dtype
+        assert np.allclose(found, want[name], rtol=1e-11 * scale, atol=1e-11 * scale)
+    given = tuple(x.astype(dtype) for x in problems((21,)))
+    found = kernel(optimise(solver), dtype)(*given)
+    assert np.allclose(found, evaluate(solver, given)["result"], rtol=1e-13 * scale, atol=1e-13 * scale)
+    assert np.array_equal(found[4], kernel(optimise(solver), dtype)(*(x[4] for x in given)))  # alone as in a batch
+
+
+def test_nan_in_one_state_stays_there(solver):
+    A, b = problems((20,))
+    b[7, 2] = np.nan
+    found = kernel(optimise(solver))(A, b)
+    assert np.isnan(found[7]).any() and np.isfinite(np.delete(found, 7, axis=0)).all()
+
+
+def test_a_recurrence_may_repeat_steps_within_its_steps():
+    def step(x, A, u):
+        return repeat(sweep, (x,), SWEEPS, (A, u + 0.1 * x))[0]
+
+    ports = [Port("x", (SIZE,)), Port("A", (SIZE, SIZE)), Port("u", (SIZE,))]
+    program = optimise(trace(step, {port.name: port.shape for port in ports}, "step", outputs=("x",)))
+    assert program.loops
+    recurrence = Recurrence("step", ports[:1], ports[1:2], ports[2:], program)
+    A, u = problems((13, 4))
+    A = np.ascontiguousarray(A[:, 0])
+    x, final = np.zeros((13, SIZE)), np.empty((13, SIZE))
+    recurrence.run([x], [A], [u], [final], [None], 4)
+    for s in range(4):
+        x = evaluate(program, (x, A, u[:, s]))["x"]
+    assert np.allclose(final, x, rtol=1e-13, atol=1e-14)
