@@ -6,19 +6,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scenes import ball, block
 
 import dalembert as da
 from dalembert.contact.convex import impedance, stiffness_and_damping
 from dalembert.conventions import MuJoCo
 from dalembert.dynamics import contacting
 from dalembert.errors import UnsupportedError
-from scenes import ball, block
 
 SCENE = """
 <mujoco><option cone="elliptic" solver="Newton" iterations="200" tolerance="1e-15" timestep="0.002"/>
 <worldbody><geom name="floor" type="plane" size="5 5 .1" friction="0.6 0.005 0.0001"/>
 <body name="a" pos="0 0 0.1"><freejoint name="base"/>
-<geom name="box" type="box" size=".2 .15 .1" mass="3" friction="0.7 0.01 0.0002" condim="4" solimp="0.8 0.97 0.002 0.4 3"/>
+<geom name="box" type="box" size=".2 .15 .1" mass="3" friction="0.7 0.01 0.0002" condim="4"
+ solimp="0.8 0.97 0.002 0.4 3"/>
 <body name="b" pos="0.2 0 0"><joint name="j" type="hinge" axis="0 1 0" armature="0.1" range="-20 30" limited="true"
  frictionloss="0.3"/>
 <geom name="arm" type="capsule" fromto="0 0 0 .5 0 -.05" size=".05" mass="1" solref="0.03 0.7" condim="6"
@@ -51,10 +52,10 @@ def test_accelerations_are_those_of_mujoco(tmp_path, height, angle, speed, rows)
     data = mujoco_answer(mujoco, model, height, angle, speed)
     assert data.nefc >= min(rows, 1)
     mechanism = da.load(path, contacts=True)
-    dyn = da.Dynamics(mechanism, include=("armature", "friction"), limits="all")
+    dyn = da.Dynamics(mechanism, include=("armature", "friction"), limits="all", law="convex")
     convention = MuJoCo(mechanism, model, check=False)
     q, v = convention.from_q(data.qpos.copy()), convention.from_v(data.qpos.copy(), data.qvel.copy())
-    setting = replace(dyn.setting(), options={"sweeps": 400, "law": "convex"})
+    setting = replace(dyn.setting(), options={"sweeps": 400})
     h = model.opt.timestep
     found = contacting.contact_step(setting, q, v, np.zeros(dyn.mechanism.nv), np.zeros(dyn.contacts.count), h, 0.0)
     theirs = convention.from_a(data.qpos.copy(), data.qvel.copy(), data.qacc.copy())
@@ -124,9 +125,9 @@ def test_impedance_is_a_smooth_step():
 
 def test_derivatives_of_a_step_are_exact_inside_a_mode():
     """Complex step through the program, against central differences of the kernel."""
-    dyn = da.Dynamics(ball())
+    dyn = da.Dynamics(ball(), law="convex")
     q, v = np.array([0, 0, 0.0995, 0, 0, 0, 1.0]), np.array([0.3, 0.1, -0.1, 0.2, 0.5, 0.0])
-    setting = replace(dyn.setting(), options={"sweeps": 20, "law": "convex"})
+    setting = replace(dyn.setting(), options={"sweeps": 20})
 
     def after(x):
         return contacting.contact_step(setting, q, x, np.zeros(6), np.zeros(3), 1e-3, 0.0)[1]

@@ -27,6 +27,7 @@ PICTURES = (".png", ".svg", ".pdf")
 NAMES = {
     "include": "--include", "q0": "--q", "v0": "--v", "q": "--at", "reference": "--q", "method": "--method",
     "to": "--to", "base": "--base", "coordinates": "--coordinates", "rtol": "--rtol", "step": "--step",
+    "speeds": "--speed", "actuated": "--actuated", "independent": "--independent",
     "joints": "--joint HERE=THERE", "parameters": "--set NAME=VALUE",
 }  # fmt: skip
 """Argument of the library -> the option for it; one with a blank in it is a whole setting."""

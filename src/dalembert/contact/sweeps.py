@@ -1,4 +1,4 @@
-"""Sweeps of a solver over all contacts, as one loop over any scalar: what each sweep reads is collected once and held."""
+"""Sweeps of a solver over all contacts, as one loop over any scalar. What each of them reads is collected once."""
 
 from __future__ import annotations
 

@@ -11,9 +11,10 @@ laws          gravity compensation, computed torque, operational space: compiled
 from dalembert.control.adaptive import adaptive_control
 from dalembert.control.equilibrium import Equilibrium, equilibrium
 from dalembert.control.laws import computed_torque, gravity_compensation, operational_space, pd_with_gravity
-from dalembert.control.linear import LinearModel, linearize
+from dalembert.control.linear import linearize
 from dalembert.control.regulator import Regulator, lqr, state_feedback
 from dalembert.control.tracking import TrackingRegulator, tracking_lqr
+from dalembert.dynamics.linearization import LinearModel
 
 __all__ = [
     "Equilibrium", "LinearModel", "Regulator", "TrackingRegulator", "adaptive_control", "computed_torque",

@@ -18,16 +18,16 @@ from dalembert.dynamics import constrained, tree
 from dalembert.dynamics.quantity import Quantity, Setting
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.kinematics import manifold
-from dalembert.model.checks import expect_choice
 
 SWEEPS = 10
 """Of Gauss-Seidel in a step, unless others are asked for."""
 
 LAWS = {
-    "rigid": "Signorini, the exact Coulomb cone and Newton's restitution at the level of velocities",
-    "convex": "MuJoCo's soft contacts with solref and solimp: the forces that minimise a convex function",
+    "rigid": "Signorini, the exact Coulomb cone and Newton's restitution at the level of velocities, in fixed steps",
+    "convex": "MuJoCo's soft contacts with solref and solimp, the minimum of a convex function, in fixed steps",
+    "compliant": "springs, dampers and smooth friction: force elements, for every method",
 }
-"""Laws of contact that steps of fixed length solve, by name."""
+"""Laws of contact, by name."""
 
 
 def sweeps_of(given: Any) -> int:
@@ -59,15 +59,9 @@ def equalities(s: Setting, G: Array) -> Equalities | None:
     return Equalities(G[list(pivots.together)], pivots.rank, sizes, tuple(pivots.kept_together))
 
 
-def law_of(given: Any) -> str:
-    """The law of contact, checked."""
-    return expect_choice(given, LAWS, "there is no law of contact")
-
-
 def stepped(
-    s: Setting, q: Array, v: Array, a: Array, M: Array, G: Array, impulses: Array, h: Scalar, t: Scalar, sweeps: int,
-    law: str = "rigid",
-) -> RigidStep:  # fmt: skip
+    s: Setting, q: Array, v: Array, a: Array, M: Array, G: Array, impulses: Array, h: Scalar, t: Scalar, sweeps: int
+) -> RigidStep:
     """Velocities after a step with contacts.
 
     Args:
@@ -81,12 +75,11 @@ def stepped(
         h: length of the step, s.
         t: time.
         sweeps: of Gauss-Seidel.
-        law: one of :data:`LAWS`.
     """
     layout = s.contacts
-    rows = layout.at(s.state(q, None, t), halfway=law == "convex")
+    rows = layout.at(s.state(q, None, t), halfway=s.law == "convex")
     factors = factor(M, s.tree.velocity_parents)
-    if law == "convex":
+    if s.law == "convex":
         return convex_step(layout, rows, factors, v, v + h * a, impulses, h, sweeps, weights(s), equalities(s, G))
     return rigid_step(layout, rows, factors, v, v + h * a, impulses, h, sweeps, equalities(s, G))
 
@@ -107,7 +100,7 @@ def contact_step(s: Setting, q: Array, v: Array, tau: Array, impulses: Array, h:
         a = tree.forward_dynamics(smooth, q, v, tau)
     G = s.constraints.at(s.state(q, None, t)).G if s.constraints.count else np.zeros((0, s.nv))
     M = constrained.mass_matrix(s, q)
-    found = stepped(s, q, v, a, M, G, impulses, h, t, sweeps_of(s.options["sweeps"]), law_of(s.options["law"]))
+    found = stepped(s, q, v, a, M, G, impulses, h, t, sweeps_of(s.options["sweeps"]))
     layout = s.mechanism.tree
     after = manifold.normalised(layout, manifold.displaced(layout, q, h * found.v))
     losses = arrays.asarray([found.friction_loss, found.impact_loss, -found.push_work])
@@ -148,10 +141,10 @@ CONTACT: dict[str, Quantity] = {
             "losses": (3,),
         },
         contact_step,
-        "A step h of semi-implicit Euler with contacts, law 'rigid' or 'convex': q, v and impulses after it; residuals, "
+        "A step h of semi-implicit Euler with contacts, rigid or convex: q, v and impulses after it; residuals, "
         "m/s and N s; the normal velocity of every point, its slip, m/s, its mode (0 open, 1 sticks, 2 slides); energy "
         "lost by friction, by impacts, and (negative: brought in) by taking away depths, J.",
-        loads=True, options={"sweeps": SWEEPS, "law": "rigid"}, solves=True),
+        loads=True, options={"sweeps": SWEEPS}, solves=True),
     "contact_points": Quantity(
         ("q",), {"gap": ("points",), "position": ("points", 3), "axes": ("points", 3, 3)}, contact_points,
         "Gap of every point of contact, m, its place in the world, m, and normal, tangent 1 and tangent 2 as rows."),

@@ -63,6 +63,7 @@ class Setting:
         parameters: the scalars that have replaced the symbols of the mechanism; None if nothing was replaced.
         touching: the contacts, limits and dry friction that act; the contacts of the mechanism by default.
         solver: how constrained accelerations are found.
+        law: of contact.
     """
 
     mechanism: Mechanism
@@ -76,6 +77,7 @@ class Setting:
     parameters: Any = None
     solver: Solver = Solver()
     touching: ContactSet | None = None
+    law: str = "rigid"
 
     @property
     def nv(self) -> int:
@@ -210,7 +212,11 @@ class Quantity:
         unknown = [option for option in given if option not in self.options]
         if unknown:
             takes = ", ".join((*self.options, *(["algorithm"] if self.algorithms else []))) or "none"
-            raise ArgumentError(f"{name} has no option {unknown[0]!r}; it takes {takes}")
+            setting = unknown[0] in ("include", "constraints", "elements", "device")
+            hint = (
+                f"; {unknown[0]} is a setting of all kernels: Dynamics(mechanism, {unknown[0]}=...)" if setting else ""
+            )
+            raise ArgumentError(f"{name} has no option {unknown[0]!r}; it takes {takes}{hint}")
         chosen = {**self.options, **given}
         missing = [option for option, value in chosen.items() if value is ...]
         if missing:

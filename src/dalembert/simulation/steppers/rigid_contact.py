@@ -1,4 +1,4 @@
-"""Semi-implicit Euler with rigid or soft contacts: the free velocity after the step, impulses on it, and then the position.
+"""Semi-implicit Euler with rigid or soft contacts: the free velocity after a step, impulses on it, then the position.
 
 First order. Where nothing touches, this is semi-implicit Euler to the last digit.
 """
@@ -61,7 +61,7 @@ class RigidContact:
         a = system.including(smooth).acceleration(t, q, v)
         M = system.mass_matrix(place)
         G = system.rows(t, place, v) if dynamics.constraints.count else np.zeros((0, len(v)))
-        found = stepped(setting, place, v, a, M, G, impulses, h, t, self.sweeps, self.law)
+        found = stepped(setting, place, v, a, M, G, impulses, h, t, self.sweeps)
         sums = [
             old + new
             for old, new in zip(measures[3:6], (found.friction_loss, found.impact_loss, found.push_work))
