@@ -235,7 +235,7 @@ def convex_step(
     """
     delassus = Delassus(factors, rows.J, equalities)
     before, without = ([dot(row, list(x)) for row in rows.J] for x in (v, free))
-    problem = _Problem(layout, rows, delassus.A, before, without, h, weights)
+    problem = _SoftProblem(layout, rows, delassus.A, before, without, h, weights)
     p = problem.solved(impulses, sweeps)
     after = [x + dot(row, p) for x, row in zip(without, delassus.A)]
     residual, impulse_residual = problem.residuals(p)
@@ -261,7 +261,7 @@ def _tangents(point: Any) -> tuple[int, ...]:
     return next((rows for rows, kind in point.disks if kind == "friction"), ())
 
 
-class _Problem:
+class _SoftProblem:
     """The blocks of a step, and what is done with them."""
 
     def __init__(
