@@ -397,7 +397,7 @@ class Dynamics(QuantityAttributes):
             if spec is None or "_kernels" not in self.__dict__:
                 known = (*ALL_QUANTITIES, *CONSTRAINT_QUANTITIES, *CONTACT_QUANTITIES)
                 raise AttributeError(f"Dynamics has no attribute {name!r}{hint(name, known, 'quantities are')}")
-            if name in OPEN_CONTACTS and (self.contacts.points or self.limits):
+            if name in OPEN_CONTACTS and self.law == "rigid" and (self.contacts.points or self.limits):
                 warnings.warn(
                     ModelWarning(
                         f"{name} of {self.mechanism.name!r} is that of open contacts: forces of rigid contacts are "
