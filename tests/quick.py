@@ -47,11 +47,6 @@ SLOW: dict[str, tuple[str, ...]] = {
         "tests/test_extras.py::test_extras_that_are_hinted_at_exist_and_bring_the_package",
         "tests/test_extras.py::test_nothing_breaks_without_extras",
     ),
-    "sweeps a scene of 38 rows 400 times in Python, once more for other states": (
-        "tests/contact/test_convex.py::test_accelerations_are_those_of_mujoco[creeping]",
-        "tests/contact/test_convex.py::test_accelerations_are_those_of_mujoco[beyond the stop]",
-        "tests/contact/test_convex.py::test_accelerations_are_those_of_mujoco[in the air]",
-    ),
     "builds the whole manual and looks at it in a browser": (
         "tests/test_docs.py::test_the_site_builds_strictly_and_asks_nobody_for_anything",
     ),
