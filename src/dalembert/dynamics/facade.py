@@ -382,7 +382,7 @@ class Dynamics(QuantityAttributes):
             known = (*ALL_QUANTITIES, *CONSTRAINT_QUANTITIES, *CONTACT_QUANTITIES)
             expect_choice(name, known, "there is no quantity")
         assert spec is not None
-        if name == "contact_step" and self.law == "compliant":
+        if name.startswith("contact_step") and self.law == "compliant":
             raise UnsupportedError(
                 f"the contacts of {self.mechanism.name!r} are compliant here, and contact_step is that of rigid ones",
                 argument="law",
