@@ -68,7 +68,7 @@ class RigidStep:
         friction_loss: energy that friction took away in this step, J, dry friction of joints included.
         impact_loss: energy that impacts took away, J.
         push_work: energy that taking away depths brought in, J.
-        problem: what was solved.
+        problem: what was solved, where derivatives need it.
     """
 
     v: Array
@@ -81,7 +81,7 @@ class RigidStep:
     friction_loss: Scalar
     impact_loss: Scalar
     push_work: Scalar
-    problem: ContactProblem
+    problem: ContactProblem | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -146,6 +146,7 @@ def contact_step_derivatives(
         )
     n, layout, contacts = s.nv, s.mechanism.tree, s.contacts
     found = _one_step(s, q, v, tau, impulses, h, t)
+    assert found.problem is not None
     p, after, rows = found.impulses, found.v, contacts.at(s.state(q, None, t))
     J = arrays.asarray(rows.J).reshape(contacts.count, n)
     unit, Gamma, zeros = arrays.identity(n), manifold.tangent_map(layout, q), np.zeros((n, n), dtype=int)

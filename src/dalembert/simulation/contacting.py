@@ -90,17 +90,16 @@ def contact_law(
     return RigidContact(SWEEPS if sweeps is None else sweeps_of(sweeps), records, dynamics.law)
 
 
-def checked_start(dynamics: Dynamics, law: RigidContact, q: np.ndarray, values: Any, lift: bool) -> np.ndarray:
+def checked_start(dynamics: Dynamics, q: np.ndarray, values: Any, lift: bool) -> np.ndarray:
     """The positions at the start, lifted out of the ground if that is wanted; an error says how deep they are.
 
     Args:
-        dynamics: of the mechanism.
-        law: how contacts are solved; what is soft carries by overlapping, so that any start will do.
+        dynamics: of the mechanism; what is convex carries by overlapping, so that any start will do.
         q: positions, (..., nq).
         values: of its parameters, (..., k), or None.
         lift: move bases upwards.
     """
-    if not dynamics.contacts.points or not q.size or (law.law == "convex" and not lift):
+    if not dynamics.contacts.points or not q.size or (dynamics.law == "convex" and not lift):
         return q
     kernel = dynamics.on("cpu").kernel("contact_points")
     last = () if values is None else (values,)

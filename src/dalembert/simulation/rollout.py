@@ -246,7 +246,7 @@ def rollout(
             system.check_start(0.0, space.host(q), space.host(v), space.host(values))
         if contact is not None:
             given = space.host(q)
-            lifted = checked_start(dynamics, contact, given, space.host(values), as_flag("lift", lift))
+            lifted = checked_start(dynamics, given, space.host(values), as_flag("lift", lift))
             q = q if lifted is given else space.position(model, lifted)
         gain_count = held["gains"].shape[-1] if "gains" in held else 0
         made = recurrence(system, method, places, policy, gain_count, hold == 1, wanted, contact)

@@ -175,7 +175,7 @@ def simulate(
                 SimulationWarning,
                 stacklevel=2,
             )
-        x[: model.nq] = checked_start(dynamics, contact, x[: model.nq], values, as_flag("lift", lift))
+        x[: model.nq] = checked_start(dynamics, x[: model.nq], values, as_flag("lift", lift))
         longest = as_positive("step", DEFAULT_STEP if step is None else step, "s")
         return march(system, contact, inputs, values, times, chosen, longest, x, hold, progress)
     equations = KernelEquations(system, inputs.control, inputs.wrenches if dynamics.wrenches else None, values)
