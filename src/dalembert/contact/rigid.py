@@ -70,6 +70,7 @@ class RigidStep:
         friction_loss: energy that friction took away in this step, J, dry friction of joints included.
         impact_loss: energy that impacts took away, J.
         push_work: energy that taking away depths brought in, J.
+        problem: what was solved.
     """
 
     v: Array
@@ -82,6 +83,7 @@ class RigidStep:
     friction_loss: Scalar
     impact_loss: Scalar
     push_work: Scalar
+    problem: ContactProblem
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +185,7 @@ def rigid_step(
     """
     delassus = Delassus(factors, rows.J, equalities)
     before, without = _times(rows.J, v), _times(rows.J, free)
-    problem = _Problem(layout, rows, delassus.A, before, without, h)
+    problem = ContactProblem(layout, rows, delassus.A, before, without, h)
     p = problem.solved(impulses, sweeps)
     gained = [dot(row, p) for row in delassus.A]
     after = [x + y for x, y in zip(without, gained)]
@@ -201,10 +203,11 @@ def rigid_step(
         arrays.asarray(slip).reshape(len(normals), 2),
         arrays.asarray(problem.modes(p, after)),
         *losses,
+        problem,
     )
 
 
-class _Problem:
+class ContactProblem:
     """Bounds, coefficients and local inverses of every block of rows, and what is done with them.
 
     Args:
@@ -220,7 +223,7 @@ class _Problem:
         self, layout: ContactSet, rows: RowsNow, A: list[list[Scalar]], before: list[Scalar],
         without: list[Scalar], h: Scalar,
     ):  # fmt: skip
-        self.layout, self.A, self.without = layout, A, without
+        self.layout, self.A, self.before, self.without = layout, A, before, without
         self.empty = [scalar.is_zero(A[k][k]) for k in range(layout.count)]
         self.steps = [0 if nothing else 1 / A[k][k] for k, nothing in enumerate(self.empty)]
         self.bounds: dict[int, Scalar] = {}
@@ -250,7 +253,7 @@ class _Problem:
     HELD = ("A", "without", "steps", "bounds", "coefficients", "discs", "ranges", "dry")
     """What a sweep reads."""
 
-    def _holding(self, function: Callable[[Scalar], Scalar]) -> _Problem:
+    def _holding(self, function: Callable[[Scalar], Scalar]) -> ContactProblem:
         """The same with a function of every scalar that a sweep reads and that is no number."""
         made = copy(self)
         for name in self.HELD:
@@ -455,4 +458,4 @@ def _local(A: list[list[Scalar]], disk: tuple[int, ...]) -> tuple[Scalar, ...]:
     return c / det, -b / det, a / det, 1 / largest
 
 
-__all__ = ["OPEN", "SLIDES", "STICKS", "Delassus", "Equalities", "RigidStep", "bound", "rigid_step"]
+__all__ = ["OPEN", "SLIDES", "STICKS", "ContactProblem", "Delassus", "Equalities", "RigidStep", "bound", "rigid_step"]

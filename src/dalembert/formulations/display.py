@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dalembert.algebra.scalar import is_zero
+import numpy as np
+
+from dalembert.algebra.scalar import is_one, is_zero
 from dalembert.formulations.equations import METHODS, Equations
 from dalembert.formulations.quantity import FORMS, DerivedQuantity, named_values
 from dalembert.model.checks import expect_choice
@@ -57,7 +59,7 @@ def _law(equations: Equations) -> str:
         *(["A^T lambda"] if equations.constraint_matrix is not None else []),
     ]
     M, g = (depends_on(part, "q") for part in (equations.mass_matrix, equations.gravity))
-    law = f"M({M}) d{velocity}/dt + c({depends_on(equations.coriolis, 'q', velocity)}) + g({g})"
+    law = f"M({M}) d{velocity}/dt + c({depends_on(equations.coriolis, 'q', velocity)}) + G({g})"
     law = f"{law} = {' + '.join(right) or '0'}"
     return law if equations.constraint_matrix is None else f"{law}, A d{velocity}/dt + gamma = 0"
 
@@ -86,6 +88,13 @@ def velocities_are_rates(equations: Equations) -> bool:
         for q, v in zip(scope.symbols["q"], scope.symbols["v"])
     )
     return all(named) and all(is_zero(x - v) for x, v in zip(equations.kinematics.values, scope.arrays["v"]))
+
+
+def drives_each_velocity(equations: Equations) -> bool:
+    """Whether the map of the drives is the identity, so that it needs no letter."""
+    D = equations.input_map.values
+    square = D.shape[0] == D.shape[1]
+    return square and all(is_one(x) if i == j else is_zero(x) for (i, j), x in np.ndenumerate(D))
 
 
 def _summary(part: DerivedQuantity) -> str:
@@ -138,14 +147,14 @@ def law_latex(equations: Equations) -> str:
     """The equations of motion in general, LaTeX."""
     velocity, passive = equations.velocity_port, equations.passive
     right = [
-        *([r"D\, \tau"] if equations.input_map.shape[1] else []),
+        *([r"\tau" if drives_each_velocity(equations) else r"D\, \tau"] if equations.input_map.shape[1] else []),
         *([f"p({depends_on(passive, 'q', velocity)})"] if passive is not None else []),
         *([equations.external.symbol] if equations.external is not None else []),
         *([r"A^T \lambda"] if equations.constraint_matrix is not None else []),
     ]
     M, g = (f"({depends_on(part, 'q')})" for part in (equations.mass_matrix, equations.gravity))
     c = f"({depends_on(equations.coriolis, 'q', velocity)})"
-    return rf"M{M}\, \dot{{{velocity}}} + c{c} + g{g} = {' + '.join(right) or '0'}"
+    return rf"M{M}\, \dot{{{velocity}}} + c{c} + G{g} = {' + '.join(right) or '0'}"
 
 
 def forms_of(equations: Equations, notation: Notation) -> Forms:

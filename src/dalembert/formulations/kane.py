@@ -161,7 +161,7 @@ def _reduced(
         system.name, "kane", system.scope,
         mass_matrix=make("mass_matrix", "M", M),
         coriolis=make("coriolis", "c", c),
-        gravity=make("gravity", "g", g),
+        gravity=make("gravity", "G", g),
         bias=make("bias", "h", _bias(reduced, c, g, velocities)),
         kinematics=make("kinematics", r"\dot{q}", qdot),
         input_map=make("input_map", "D", product(B.T, inputs).reshape(len(chosen.u), inputs.shape[1])),
@@ -300,7 +300,7 @@ def _projection_step(system: MultibodySystem, M: Any, c: Any, g: Any, reduced: b
     if system.field is not None:
         falling = r", \quad " + gravity_formula(system, "", reduced)
     elif not all(map(is_zero, np.asarray(system.gravity))):
-        falling = rf", \quad g = -\sum_i m_i {T[0]}_{{vi}}^T \mathbf{{g}}"
+        falling = rf", \quad G = -\sum_i m_i {T[0]}_{{vi}}^T \mathbf{{g}}"
     if system.rotors:
         turning = (
             f" So is what the rotors need, which turn at the rates nu, s per {'speed' if reduced else 'velocity'}."
@@ -314,7 +314,7 @@ def _projection_step(system: MultibodySystem, M: Any, c: Any, g: Any, reduced: b
         (
             quantity(system, "mass_matrix", "M", M),
             quantity(system, "coriolis", "c", c),
-            quantity(system, "gravity", "g", g),
+            quantity(system, "gravity", "G", g),
         ),
         rf"\sum_i {T}^T \left( M_i \frac{{d}}{{dt}}(J_i v) + W_i M_i J_i v \right){rotors} = \sum_i {T}^T w_i, \quad "
         r"M_i = \begin{bmatrix} I_i & 0 \\ 0 & m_i 1 \end{bmatrix}, \quad "

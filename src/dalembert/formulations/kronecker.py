@@ -274,7 +274,7 @@ def _dynamics_steps(system: MultibodySystem, M: Any, star: Any, c: Any, g: Any) 
         DerivationStep(
             "Gravity",
             "The forces f on the right-hand side contain gravity; here it is moved to the left." + gravity_text(system),
-            (quantity(system, "gravity", "g", g),),
+            (quantity(system, "gravity", "G", g),),
             gravity_formula(system, "J_{TGi}"),
         ),
     ]

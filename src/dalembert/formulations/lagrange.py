@@ -1,8 +1,8 @@
 """Euler-Lagrange in explicit form (KHATIB; PARSA sections 2 and 3).
 
     K = 1/2 v^T M v ,   M = sum( m_i Jv_i^T Jv_i + Jw_i^T I_i Jw_i )
-    c = Mdot v - 1/2 [ v^T (dM/dq_i) v ] ,   g = dU/dq = - sum Jv_i^T m_i (acceleration of free fall)
-    M vdot + c + g = tau                              KHATIB has V for c and G for g
+    c = Mdot v - 1/2 [ v^T (dM/dq_i) v ] ,   G = dU/dq = - sum Jv_i^T m_i (acceleration of free fall)
+    M vdot + c + G = tau                              KHATIB has V for c
 
 For coordinates whose rates are not the velocities (quaternions) the same is done with v = S(q) qdot, and the redundant
 equations are projected by Gamma^T, which removes the multipliers of the quaternions' unit length (FORBES).
@@ -154,7 +154,7 @@ def _steps(system: MultibodySystem, M: Any, T: Any, U: Any, c: Any, g: Any) -> l
             "Potential energy and gravity",
             "Gravity forces are the derivative of the potential energy of all that moves (KHATIB, there G; PARSA (26), "
             "(27))." + gravity_text(system),
-            (q("potential_energy", "U", np.array(U, dtype=object)), q("gravity", "g", g)),
+            (q("potential_energy", "U", np.array(U, dtype=object)), q("gravity", "G", g)),
             gravity_formula(system, "J_{vi}"),
         ),
         DerivationStep(

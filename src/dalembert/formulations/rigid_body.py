@@ -98,7 +98,7 @@ def rigid_body(
     Xi = body.attitude.Xi(body.parameters)
     if Xi is not None:
         extras["parameter_constraints"] = lambda: make("parameter_constraints", r"\Xi", Xi)
-    mass, coriolis, weight = make("mass_matrix", "M", M), make("coriolis", "c", c), make("gravity", "g", g)
+    mass, coriolis, weight = make("mass_matrix", "M", M), make("coriolis", "c", c), make("gravity", "G", g)
     return Equations(
         name,
         "rigid-body",
@@ -294,7 +294,7 @@ def _gravity_steps(body: _Body, weight: DerivedQuantity) -> list[DerivationStep]
                 f"{body.field.words()}{inertia}",
                 (*place, weight),
                 rf"{body.field.energy_formula()}, \quad {body.field.letters()}, \quad "
-                r"g = \Gamma^T \frac{\partial U}{\partial q}",
+                r"G = \Gamma^T \frac{\partial U}{\partial q}",
             )
         ]
     if all(map(scalar.is_zero, body.gravity)):
@@ -306,6 +306,6 @@ def _gravity_steps(body: _Body, weight: DerivedQuantity) -> list[DerivationStep]
             "Gravity",
             "The acceleration of free fall, inertial axes, gives a force that acts on the centre of mass.",
             (fall, weight),
-            rf"g = -\begin{{bmatrix}} {force} \\ m \tilde{{r}} C \mathbf{{g}} \end{{bmatrix}}",
+            rf"G = -\begin{{bmatrix}} {force} \\ m \tilde{{r}} C \mathbf{{g}} \end{{bmatrix}}",
         )
     ]

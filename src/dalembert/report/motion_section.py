@@ -19,7 +19,7 @@ from dalembert.model import Mechanism
 from dalembert.model.joint import KINDS
 from dalembert.report.document import Block, Bullets, Display, Heading, Inline, Line, Math, Paragraph, listed, table
 from dalembert.typesetting.forms import Forms
-from dalembert.typesetting.layout import width
+from dalembert.typesetting.layout import side_by_side, width
 from dalembert.typesetting.notation import Notation
 
 
@@ -53,7 +53,7 @@ def convention_blocks(equations: Equations, mechanism: Mechanism | None, notatio
         )  # fmt: skip
         if equations.gravity_field is None:
             items.append(
-                ("The acceleration of free fall is ", Math(r"\mathbf{g}"), ", forces of gravity are ", Math("g"), ".")
+                ("The acceleration of free fall is ", Math(r"\mathbf{g}"), ", forces of gravity are ", Math("G"), ".")
             )
     if mechanism is not None:
         items.append(("The frame of a body is the frame of the joint that carries it, after the motion of the joint.",))
@@ -126,12 +126,10 @@ def motion_blocks(subject: Mechanism | MovingBodies, equations: Equations, forms
             ("w", rf"\omega_{{{i}}}", product(body.Jw, system.v)),
             ("pdot", rf"\dot{{p}}_{{C{i}}}", product(body.Jv, system.v)),
         ]
-        rows = []
-        for name, symbol, values in found:
-            more = forms.rows(DerivedQuantity(system.scope, f"{name}{i}", symbol, np.array(values, dtype=object)))
-            left_out = left_out or more is None
-            rows += more or []
-        if rows:
+        made = (DerivedQuantity(system.scope, f"{x}{i}", symbol, np.array(y, dtype=object)) for x, symbol, y in found)
+        written = [forms.rows(quantity) for quantity in made]
+        left_out = left_out or None in written
+        if rows := side_by_side([rows for rows in written if rows]):
             yield Display(tuple(rows))
     if left_out:
         yield Paragraph(("What would be too long to read is left out.",), "note")

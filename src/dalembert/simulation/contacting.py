@@ -28,29 +28,34 @@ from dalembert.simulation.trajectory import Trajectory
 METHOD = "semi-implicit-euler"
 """The method of fixed step in which rigid contacts are solved."""
 
-LAWS = {"rigid": "Signorini, the exact Coulomb cone and Newton's restitution at the level of velocities"}
-"""Laws of contact that steps of fixed length solve, by name."""
+LAWS = {
+    "rigid": "Signorini, the exact Coulomb cone and Newton's restitution at the level of velocities, in fixed steps",
+    "compliant": "springs, dampers and smooth friction, for every method",
+}
+"""Laws of contact, by name."""
 
-DEEP = 1e-6
-"""A depth at the start, m, beyond which somebody must decide."""
+DEEP = 1e-3
+"""A depth at the start, m, beyond which somebody must decide; less is what steps leave, and take away again."""
 
 LIFTS = 20
 """How often a lift is corrected: normals of curved grounds change with the position."""
 
 
 def acts(dynamics: Dynamics) -> bool:
-    """Whether something can touch: a contact, or a joint the end of its range."""
+    """Whether something can touch that steps must solve: a contact, or a joint the end of its range."""
+    if getattr(dynamics, "law", "rigid") == "compliant":  # equations of motion have no law
+        return False
     return bool(dynamics.contacts.points or dynamics.contacts.limit_rows)
 
 
 def contact_law(
     dynamics: Dynamics, law: str | None, method: str | None, sweeps: int | None, records: bool = True
 ) -> RigidContact | None:
-    """How contacts are solved; None where there are none.
+    """How contacts are solved; None where there are none, and where the compliant law makes forces of them.
 
     Args:
         dynamics: of the mechanism.
-        law: one of :data:`LAWS`, or None: rigid, if something can touch.
+        law: one of :data:`LAWS`, or None: that of the dynamics, if something can touch.
         method: as the user gave it; others than :data:`METHOD` know nothing of contacts.
         sweeps: of Gauss-Seidel, or None.
         records: keep slip and mode.
@@ -61,10 +66,12 @@ def contact_law(
             f"equations of motion know nothing of contacts, and {name!r} has some",
             remedy="move the mechanism itself, or equations of mechanism.replace(contacts=())",
         )
-    if law is None and not acts(dynamics):
+    if law == "compliant" and not dynamics.contacts.points:
+        warnings.warn(f"law = {law!r}: nothing in {name!r} can touch", SimulationWarning, stacklevel=4)
+    if law in (None, "compliant") and not acts(dynamics):
         if sweeps is not None:
             raise ArgumentError(
-                f"sweeps = {sweeps!r} are those of contacts, and {name!r} has none that act", argument="sweeps"
+                f"sweeps = {sweeps!r} are those of rigid contacts, and {name!r} has none that act", argument="sweeps"
             )
         return None
     if law is not None and (not isinstance(law, str) or law not in LAWS):

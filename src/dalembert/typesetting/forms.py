@@ -53,6 +53,10 @@ class Symbols(Protocol):
         """For each input of a program its SymPy symbols, flat."""
 
     @property
+    def defined(self) -> Sequence[str]:
+        """Names of quantities that others are written in terms of, so that they have to be on paper."""
+
+    @property
     def unit_vectors(self) -> Sequence[Sequence[Any]]:
         """Symbols of quaternions, whose unit length shortens formulas."""
 
@@ -63,6 +67,10 @@ class Derived(Protocol):
     @property
     def scope(self) -> Symbols:
         """The symbols in it."""
+
+    @property
+    def name(self) -> str:
+        """What it is, an identifier."""
 
     @property
     def symbol(self) -> str:
@@ -120,6 +128,8 @@ class Forms:
         if entries is None:
             return None
         rows = array_rows(quantity.symbol, entries, quantity.values.shape, self.notation)
+        if quantity.name in quantity.scope.defined:  # others are written in terms of it
+            return rows
         fits = all(r"\begin" in right or width(right) <= WIDEST for _, right in rows)
         return rows if fits and len(rows) <= self._most_lines else None
 

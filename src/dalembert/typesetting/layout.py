@@ -25,6 +25,9 @@ LONGEST = 5_000
 Rows = list[tuple[str, str]]
 
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[{}^_&]|.", re.DOTALL)
+_MATRIX = re.compile(r"(\\begin\{bmatrix\}(?:(?!\\begin\{bmatrix\}).)*?\\end\{bmatrix\})", re.DOTALL)
+"""Matrices without others in them, which split() keeps."""
+
 _SILENT = {
     r"\mathrm",
     r"\text",
@@ -41,8 +44,16 @@ _RAISED, _BRACKET = 0.7, 0.6
 
 def width(latex: str) -> float:
     """Roughly how many letters wide a formula is; matrices count as the sum of their columns."""
-    tokens = _TOKEN.findall(latex)
-    return _measure(tokens, 0, len(tokens))
+    total = 0.0
+    for piece in _MATRIX.split(latex):
+        if not piece.startswith(r"\begin{bmatrix}"):
+            tokens = _TOKEN.findall(piece)
+            total += _measure(tokens, 0, len(tokens))
+            continue
+        inner = piece.removeprefix(r"\begin{bmatrix}").removesuffix(r"\end{bmatrix}")
+        rows = [row.split("&") for row in inner.split(r"\\")]
+        total += _matrix_width([cell for row in rows for cell in row], len(rows[0]))
+    return total
 
 
 def _measure(tokens: Sequence[str], start: int, stop: int) -> float:
@@ -143,6 +154,27 @@ def array_rows(symbol: str, entries: Sequence[Any], shape: tuple[int, ...], nota
     if len(shape) <= 2 and _matrix_width(texts, columns) + width(symbol) <= WIDTH:
         return [(symbol, "= " + matrix(texts, rows, columns))]
     return entry_rows(symbol, entries, shape, notation)
+
+
+def side_by_side(groups: Sequence[Rows], gap: str = r", \quad ") -> Rows:
+    """Quantities that take one line each, as many on a line as fit; all others on lines of their own.
+
+    Args:
+        groups: the lines of each quantity.
+        gap: between two of them, LaTeX.
+    """
+    found: Rows = []
+    room = 0.0
+    for rows in groups:
+        wide = width(" ".join(rows[0])) + 3 if len(rows) == 1 else WIDTH
+        if found and wide <= room:
+            left, right = found[-1]
+            found[-1] = left, right + gap + " ".join(rows[0])
+            room -= wide
+        else:
+            found += rows
+            room = WIDTH - wide
+    return found
 
 
 def entry_rows(symbol: str, entries: Sequence[Any], shape: tuple[int, ...], notation: Notation) -> Rows:
