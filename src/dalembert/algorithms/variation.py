@@ -238,7 +238,7 @@ def _varied_tensor(w: Array, dw: Array, dwd: Array) -> Array:
     """d Om = dwd~ + dw~ w~ + w~ dw~, with u~ v~ = v u^T - (u.v) 1."""
     half = dyad(w, dw)
     twice = 2 * (w[0] * dw[0] + w[1] * dw[1] + w[2] * dw[2])
-    return dual(dwd) + half + half.T - twice * arrays.identity(3)
+    return dual(dwd) + half + half.T - arrays.identity(3) * twice
 
 
 def _varied_torque(Om: Array, dOm: Array, K: Array, dK: Array) -> Array:

@@ -300,13 +300,14 @@ class CenterOfMass(Kernel):
     ) -> Array: ...
 
 class Pose(FrameQuantity):
-    """Rotation (frame to world components) and position of a frame in the world."""
+    """Rotation (frame to world components) of a frame in the world, and position of its point."""
 
     def __call__(  # type: ignore[override]
         self,
         q: State,
         *more: Numbers | Mapping[str, Numbers],
         frame: str,
+        point: Sequence[float] | np.ndarray = (0, 0, 0),
         wrenches: Numbers | Mapping[str, Numbers] = ...,
         parameters: Numbers | Mapping[str, Numbers] = ...,
         t: Numbers = ...,

@@ -39,8 +39,10 @@ from dalembert.constraints.solve import Solution, project_acceleration, project_
 from dalembert.constraints.state import States
 from dalembert.constraints.vicinity import Sample, samples, usual_size
 from dalembert.constraints.violation import relative_violation
+from dalembert.contact.compliant import CompliantSet
 from dalembert.contact.rows import ContactSet
 from dalembert.dynamics.catalogue import ALL_QUANTITIES, CONSTRAINT_QUANTITIES, CONTACT_QUANTITIES, quantity_of
+from dalembert.dynamics.contacting import LAWS
 from dalembert.dynamics.drives import Drives, drive_forces
 from dalembert.dynamics.frame_quantity import FrameQuantity
 from dalembert.dynamics.linearization import LinearModel, linear_model
@@ -85,7 +87,7 @@ METHODS = ("multipliers", "projection")
 
 SETTINGS = frozenset({
     "mechanism", "constraints", "elements", "contacts", "limits", "wrenches", "include", "method", "independent",
-    "reference", "regularisation", "stabilisation", "parameters", "dtype", "device", "optimise",
+    "law", "reference", "regularisation", "stabilisation", "parameters", "dtype", "device", "optimise",
 })  # fmt: skip
 """What kernels are made from; fixed, so that those made early and late agree."""
 
@@ -140,9 +142,12 @@ class Dynamics(QuantityAttributes):
         mechanism: the mechanism.
         constraints: names of the constraints that hold, or ``"all"``.
         elements: names of the force elements that act, or ``"all"``.
-        contacts: names of the contacts that may close, or ``"all"``. They act in ``contact_step``, and in ``simulate``
-            and ``rollout``; ``forward_dynamics`` is that of open contacts, and warns.
+        contacts: names of the contacts that may close, or ``"all"``. Rigid ones act in ``contact_step``, and in
+            ``simulate`` and ``rollout``; ``forward_dynamics`` is that of open contacts, and warns.
         limits: names of the joints whose ranges end in stops, or ``"all"``; they are rows beside contacts.
+        law: of the contacts. ``"rigid"`` and ``"convex"`` ones, the latter MuJoCo's, act in steps; ``"compliant"`` ones
+            are springs, dampers and smooth friction, which act everywhere as force elements do and are listed with
+            ``elements``.
         wrenches: names of frames on which external wrenches ``[force; moment]`` act, frame axes, at its origin.
         include: which of ``armature``, ``damping`` and ``friction`` of the joints enter; none by default.
         parameters: addresses of numbers that stay inputs, such as ``"link7.mass"``, see
@@ -168,6 +173,7 @@ class Dynamics(QuantityAttributes):
         elements: Sequence[str] | str = "all",
         contacts: Sequence[str] | str = "all",
         limits: Sequence[str] | str = (),
+        law: str = "rigid",
         wrenches: Sequence[str] = (),
         include: Sequence[str] = (),
         parameters: Sequence[str] | Mapping[str, float] = (),
@@ -186,7 +192,9 @@ class Dynamics(QuantityAttributes):
         wrenches = _names("wrenches", wrenches)
         self.mechanism = mechanism
         self.constraints = ConstraintSet(mechanism)
-        self.elements = ForceSet(mechanism, elements)
+        self.law = expect_choice(law, LAWS, "there is no law of contact")
+        compliant = self.law == "compliant"
+        self.elements = CompliantSet(mechanism, elements, contacts) if compliant else ForceSet(mechanism, elements)
         self.wrenches = wrenches
         for name in wrenches:
             mechanism.frame(name)
@@ -194,6 +202,12 @@ class Dynamics(QuantityAttributes):
         joint_forces(mechanism, self.include)  # raises for an unknown term
         self.contacts = ContactSet(mechanism, contacts, limits, "friction" in self.include)
         self.limits = self.contacts.limited
+        if compliant and self.limits:
+            raise UnsupportedError(
+                f"stops of joints are rigid here, and law = 'compliant' has none ({', '.join(self.limits)})",
+                argument="limits",
+                remedy="give stops as force elements of kind 'joint-stop', or law='rigid'",
+            )
         self._method = None if method is None else expect_choice(method, METHODS, "Dynamics, method")
         if self._method is not None:
             self.method  # noqa: B018 - raises where it does not suit the mechanism
@@ -314,7 +328,7 @@ class Dynamics(QuantityAttributes):
         options = {name: getattr(self, name) for name in SETTINGS - _DERIVED}
         given = self._parameters.given or self._parameters.addresses
         options |= {
-            "elements": self.elements.names,
+            "elements": self.elements.chosen,
             "contacts": self.contacts.names,
             "method": self._method,
             "parameters": given,
@@ -368,6 +382,12 @@ class Dynamics(QuantityAttributes):
             known = (*ALL_QUANTITIES, *CONSTRAINT_QUANTITIES, *CONTACT_QUANTITIES)
             expect_choice(name, known, "there is no quantity")
         assert spec is not None
+        if name.startswith("contact_step") and self.law == "compliant":
+            raise UnsupportedError(
+                f"the contacts of {self.mechanism.name!r} are compliant here, and contact_step is that of rigid ones",
+                argument="law",
+                remedy="use forward_dynamics, in which they act, or Dynamics(..., law='rigid')",
+            )
         return spec
 
     if not TYPE_CHECKING:  # which would let every misspelt name pass
@@ -377,7 +397,7 @@ class Dynamics(QuantityAttributes):
             if spec is None or "_kernels" not in self.__dict__:
                 known = (*ALL_QUANTITIES, *CONSTRAINT_QUANTITIES, *CONTACT_QUANTITIES)
                 raise AttributeError(f"Dynamics has no attribute {name!r}{hint(name, known, 'quantities are')}")
-            if name in OPEN_CONTACTS and (self.contacts.points or self.limits):
+            if name in OPEN_CONTACTS and self.law == "rigid" and (self.contacts.points or self.limits):
                 warnings.warn(
                     ModelWarning(
                         f"{name} of {self.mechanism.name!r} is that of open contacts: forces of rigid contacts are "
@@ -416,7 +436,7 @@ class Dynamics(QuantityAttributes):
         own = {name.strip("_"): getattr(self, name) for name in (*settings, "dtype", "device", "mechanism")}
         return (
             own
-            | {"elements": self.elements.names, "parameters": self._parameters.__getstate__()["given"]}
+            | {"elements": self.elements.chosen, "parameters": self._parameters.__getstate__()["given"]}
             | {"addresses": self._parameters.addresses}
         )
 
@@ -553,7 +573,7 @@ class Dynamics(QuantityAttributes):
         return Setting(
             mechanism, self.include, options, wrenches, forward, form, self.constraints, self.elements, symbols,
             Solver(self.method if self.rows else "multipliers", lambda: self.pivots, self.regularisation,
-                   self.stabilisation), self.contacts,
+                   self.stabilisation), self.contacts, self.law,
         )  # fmt: skip
 
     def setting(self, parameters: Any = None) -> Setting:
@@ -685,7 +705,7 @@ class Dynamics(QuantityAttributes):
         content = [self._content, name, chosen, self._parameters.addresses, self.wrenches, self.elements.names]
         content += [self.include, self.stabilisation, self.optimise]
         if name in CONTACT_QUANTITIES:
-            content.append(self.contacts.key)
+            content += [self.contacts.key, self.law]
         if spec.solves and (self.rows or name not in CONTACT_QUANTITIES):
             content += [self.method, self.pivots, self.regularisation]
         return hashlib.sha256(fingerprint(content).encode()).hexdigest()

@@ -52,7 +52,7 @@ class LinearizeResult(NamedTuple):
 
 
 class PoseResult(NamedTuple):
-    """Rotation (frame to world components) and position of a frame in the world."""
+    """Rotation (frame to world components) of a frame in the world, and position of its point."""
 
     rotation: Array
     position: Array
