@@ -65,8 +65,8 @@ def lagrange(
     symbols = christoffel_steps(system, M)
     sources = ["KHATIB", "PARSA", *(["FORBES"] if system.quaternions else []), *(["THESIS"] if symbols else [])]
     return completed(
-        system, "lagrange", M, c, g, _steps(system, M, T, U, c, g, symbols), sources, wrenches=wrenches, actuated=actuated,
-        extras={
+        system, "lagrange", M, c, g, _steps(system, M, T, U, c, g, symbols), sources,
+        wrenches=wrenches, actuated=actuated, extras={
             "kinetic_energy": lambda: quantity(system, "kinetic_energy", "K", np.array(T, dtype=object)),
             "potential_energy": lambda: quantity(system, "potential_energy", "U", np.array(U, dtype=object)),
             **coriolis_makers(system, M),
