@@ -1,7 +1,7 @@
 """Billiards: three balls on a cloth, the cue ball hit with follow; what it keeps, what it gives, and where it rolls.
 
-Between the balls e = 1 and no friction, with the cloth friction 0.2. In a full hit the cue ball stops, then its spin makes
-it follow: it ends with 2/7 of the speed that it had while it rolled, and its partner with 5/7.
+Between the balls e = 1 and no friction, with the cloth friction 0.2. In a full hit the cue ball stops, then its spin
+makes it follow: it ends with 2/7 of the speed that it had while it rolled, and its partner with 5/7.
 """
 
 import numpy as np
@@ -33,9 +33,7 @@ cut = da.simulate(table, state([(0, 0), (0.2, R), (0.2, -R)]), v0, t=seconds, sw
 
 hit = int(np.argmax(full.v[:, 6] > 0.1))
 print(f"just after a full hit: cue {full.v[hit + 1, 0]:.4f}, red {full.v[hit + 1, 6]:.4f} m/s")
-print(
-    f"in the end:            cue {full.v[-1, 0]:.4f}, red {full.v[-1, 6]:.4f} m/s; 2/7 = {2 / 7:.4f}, 5/7 = {5 / 7:.4f}"
-)
+print(f"in the end: cue {full.v[-1, 0]:.4f}, red {full.v[-1, 6]:.4f} m/s; 2/7 = {2 / 7:.4f}, 5/7 = {5 / 7:.4f}")
 for k, name in enumerate(NAMES):
     print(f"after a cut between two, {name}: {np.round(cut.v[-1, 6 * k : 6 * k + 2], 3)} m/s")
 

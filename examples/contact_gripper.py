@@ -1,4 +1,4 @@
-"""A gripper holds a capsule by friction: it holds if two fingers with friction mu press with more than m g / (2 mu) each.
+"""A gripper holds a capsule by friction: two fingers with friction mu must press with more than m g / (2 mu) each.
 
 A batch of grips, from too weak to strong, in one rollout; what is held does not creep.
 """

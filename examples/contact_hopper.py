@@ -1,8 +1,8 @@
 """A leg on a rail hops: a spring in the leg, a foot that strikes the ground, and a push at the lowest point.
 
-Without the push every landing costs what the foot's mass brings into the ground, by the closed form of a plastic impact;
-with it the leg settles to a height of its own. Two laws of contact give the same picture: rigid, in steps, and compliant,
-with an adaptive integrator.
+Without the push every landing costs what the foot's mass brings into the ground, by the closed form of a plastic
+impact; with it the leg settles to a height of its own. Two laws of contact give the same picture: rigid, in steps, and
+compliant, with an adaptive integrator.
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
 """A rimless wheel walks down a slope: impacts against their closed form, and the speed to which it settles.
 
-Tad McGeer's simplest walker (1990): spokes without feet. While a spoke stands the wheel is an inverted pendulum; when the
-next one lands, angular momentum about the new point stays, so that the speed drops to (I + m l^2 cos 2a)/(I + m l^2) of
-what it was, with half the angle a between spokes. Friction holds each spoke where it stands.
+Tad McGeer's simplest walker (1990): spokes without feet. While a spoke stands the wheel is an inverted pendulum; when
+the next one lands, angular momentum about the new point stays, so that the speed drops to (I + m l^2 cos 2a)/(I + m
+l^2) of what it was, with half the angle a between spokes. Friction holds each spoke where it stands.
 """
 
 import numpy as np
@@ -42,9 +42,7 @@ drops = np.flatnonzero(np.diff(speed) < -0.05 * fixed)  # a spoke lands within t
 falls = drops[np.diff(drops, prepend=-10) > 5]
 falls = falls[falls + 4 < len(speed)]
 before, after = speed[falls - 2], speed[falls + 4]
-print(
-    f"{len(falls)} impacts; the speed drops to {after[-1] / before[-1]:.5f} of what it was, by the formula {ratio:.5f}"
-)
+print(f"{len(falls)} impacts; the speed drops to {after[-1] / before[-1]:.5f} of itself, by the formula {ratio:.5f}")
 print(f"the last one at {before[-1]:.4f} rad/s; the fixed point is {fixed:.4f} rad/s")
 print(f"impacts took {motion.contacts.impact_loss[-1]:.3f} J, slip {motion.contacts.friction_loss[-1]:.1e} J")
 

@@ -1,7 +1,7 @@
 """A slider-crank strikes a stop: a closed loop and an impact, solved together.
 
-The piston hits a wall with a coefficient of restitution; the impact turns the crank back through the rod. Before and after
-it, the speed of the piston must have the ratio -e, and the pin of the loop must hold.
+The piston hits a wall with a coefficient of restitution; the impact turns the crank back through the rod. Before and
+after it, the speed of the piston must have the ratio -e, and the pin of the loop must hold.
 """
 
 import numpy as np

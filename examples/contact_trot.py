@@ -1,7 +1,7 @@
 """A quadruped lands, stands and trots: PD control of twelve joints, four feet that stick or slip as they must.
 
-The feet are spheres of the model; ``da.contacts`` puts them on the ground. Nothing is prescribed but the angles that the
-joints should have: diagonal legs step together, with a foot path of two sines.
+The feet are spheres of the model; ``da.contacts`` puts them on the ground. Nothing is prescribed but the angles that
+the joints should have: diagonal legs step together, with a foot path of lines and a sine.
 """
 
 import numpy as np
