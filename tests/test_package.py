@@ -68,7 +68,7 @@ BESIDE: dict[str, set[str]] = {
     "pictures": {"simulation"},
     "planning": {"simulation"},
     "comparison": set(),
-    "autodiff": set(),
+    "autodiff": {"simulation"},
     "proof": set(),
     "costs": set(),
     "report": set(),

@@ -174,6 +174,15 @@ class Chromium:
             target.write_bytes(data)
         return data
 
+    def pdf(self, target: Path) -> None:
+        """Print the page; its style sheet says how large the paper is.
+
+        Args:
+            target: the PDF to write.
+        """
+        made = self._call("Page.printToPDF", printBackground=True, preferCSSPageSize=True)
+        target.write_bytes(base64.b64decode(made["data"]))
+
     # ----------------------------------------------------------------------------------------------------- the protocol
 
     def _call(self, method: str, **parameters: Any) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from algebra_cases import axes, close, numbers, rotations, size, symmetric, tens
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dalembert import algebra
 from dalembert.algebra.inertia import pseudo_inertia
 from dalembert.algebra.spectral import spectral_decomposition
 from dalembert.algebra.tensors import (
@@ -183,3 +184,23 @@ def test_angle_of_parallel_opposite_orthogonal_and_zero_tensors():
         assert close(tensor_angle(scale * t, t), 0) and close(tensor_cosine(scale * t, -t / scale), -1)
     with pytest.raises(SingularityError, match="zero tensor"):
         tensor_angle(t, np.zeros((3, 3)))
+
+
+def test_permutation_tensor_and_tensors_of_any_rank():
+    """(3.2.23), (3.3.2)-(3.3.6): cross product, epsilon-delta, contraction of a product, change of axes."""
+    rng = np.random.default_rng(0)
+    u, v = rng.normal(size=(2, 3))
+    e = algebra.levi_civita()
+    assert np.allclose(np.einsum("ijk,j,k", e, u, v), np.cross(u, v))
+    product = algebra.contraction(algebra.tensor_product(e, e), 0, 3)
+    delta = np.eye(3, dtype=int)
+    expected = np.einsum("jl,km->jklm", delta, delta) - np.einsum("jm,kl->jklm", delta, delta)
+    assert (product == expected).all()
+    A, T = algebra.rotation_from_euler("ZYX", [0.3, -0.4, 1.1]), rng.normal(size=(3, 3))
+    assert np.allclose(algebra.change_of_basis(T, A), A @ T @ A.T)
+    assert np.allclose(algebra.change_of_basis(e, A), e)  # isotropic
+    assert np.isclose(algebra.contraction(T, 0, 1), np.trace(T))
+    with pytest.raises(ArgumentError, match="no two indices"):
+        algebra.contraction(T, 0, 0)
+    with pytest.raises(ArgumentError, match="3 along every axis"):
+        algebra.tensor_product(np.zeros(4), u)

@@ -11,8 +11,25 @@ import pytest
 
 import dalembert as da
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
-from dalembert.costs.published import PUBLISHED, PUMA_560, TABLE_5_2, TABLE_6_1, TABLE_7_1, TABLE_7_2, Polynomial
-from dalembert.costs.tables import TWISTS, Count, arm_counts, cost_tables, count_algorithm, generic_arm
+from dalembert.costs.published import (
+    PUBLISHED,
+    PUMA_560,
+    TABLE_5_1,
+    TABLE_5_2,
+    TABLE_6_1,
+    TABLE_7_1,
+    TABLE_7_2,
+    Polynomial,
+)
+from dalembert.costs.tables import (
+    TWISTS,
+    Count,
+    arm_counts,
+    cost_tables,
+    count_algorithm,
+    generic_arm,
+    line_counts,
+)
 from dalembert.errors import ArgumentError
 from dalembert.tracing.cost import cost
 
@@ -159,3 +176,26 @@ def test_polynomials_read_well():
 def test_tables_for_no_number_of_joints_are_refused(joints):
     with pytest.raises(ArgumentError, match="whole numbers of joints"):
         cost_tables(joints)
+
+
+def test_table_5_1_is_counted_line_by_line():
+    """What a further joint costs is exactly the coefficient of n in every row."""
+    counted = [line_counts(TABLE_5_1, n)["general"] for n in (6, 7)]
+    for row, printed in TABLE_5_1.rows.items():
+        grown = counted[1][row].beyond(counted[0][row])
+        assert tuple(grown) == tuple(printed[c].coefficients[1] for c in (0, 1)), row
+
+
+def test_rows_of_the_other_tables_grow_as_printed_where_nothing_is_shared():
+    """(6.3.30a), (7.3.12c) and additions of (7.3.14c): rotations, and tensors moved across a joint."""
+    inertia, vectors = line_counts(TABLE_6_1, 6)["general"], line_counts(TABLE_7_1, 6)["general"]
+    assert vectors["(7.3.12c)"] == (80, 40) == tuple(p(6) for p in TABLE_7_1.rows["(7.3.12c)"][:2])
+    assert inertia["(6.3.30a)"].multiplications <= TABLE_6_1.rows["(6.3.30a)"][0](6)
+    assert vectors["(7.3.14c)"].additions == TABLE_7_1.rows["(7.3.14c)"][1](6)
+    assert inertia["total"].multiplications > TABLE_6_1.total[0](6)  # which is not reproduced, as its notes say
+
+
+def test_tables_say_what_was_counted_and_what_was_copied():
+    text = cost_tables(3)
+    assert text.count("from the document") == len(PUBLISHED)
+    assert text.count("counted here, n = 3") == len(PUBLISHED)

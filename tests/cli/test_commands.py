@@ -157,6 +157,33 @@ def test_derive_prints_mathematics(capsys):
     assert "\\cos" in run(capsys, "derive", "cart_pole", "--latex").out
 
 
+def test_derive_takes_speeds_and_drives(capsys):
+    words = ("derive", "double_pendulum", "--method", "kane", "--speed", "w1=qdot1", "--speed", "w2 = qdot1+qdot2")
+    x, y = sympy.symbols("qdot1 qdot2")
+    told = da.derive(da.load("double_pendulum"), "kane", speeds=[("w1", x), ("w2", x + y)])
+    found = run(capsys, *words, "--json").json
+    assert found["velocities"] == ["w1", "w2"]
+    assert found["parts"]["mass_matrix"] == [list(map(str, row)) for row in told.mass_matrix.sympy().tolist()]
+    driven = run(capsys, "derive", "cart_pole", "--actuated", "rail", "--json").json["parts"]["input_map"]
+    assert driven == [["1"], ["0"]]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--speed", "u1=qdot1"], "--method kane"),
+        (["--method", "kane", "--speed", "qdot1"], "NAME=EXPRESSION"),
+        (["--method", "kane", "--speed", "u1=qdot1**2", "--speed", "u2=qdot2"], "linear"),
+        (["--actuated", "elbow"], "elbow"),
+        (["--title", "A cart"], "--to"),
+        (["--exact"], "--to"),
+    ],
+)
+def test_derive_refuses_settings_that_mean_nothing(capsys, options, told):
+    outcome = run(capsys, "derive", "cart_pole", *options)
+    assert outcome.code == 2 and told in outcome.err
+
+
 # ----------------------------------------------------------------------------------------------------------------- cost
 
 

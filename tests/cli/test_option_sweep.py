@@ -22,7 +22,7 @@ OPTIONS = {
     "linearize": (*STATE, "--trim", "--keep shoulder", "--actuated rail", "--matrices"),
     "simulate": (
         *STATE, "--time 0.05", "--control hold", "--control gravity", "--force rail=1", "--stiffness 50", "--rtol 1e-6",
-        "--method rk4", "--method Radau", "--step 0.01", "--samples 3",
+        "--method rk4", "--method Radau", "--step 0.01", "--samples 3", "--ground", "--friction 0.5", "--law rigid",
     ),
     "cost": ("--quantity gravity", "--quantity jacobian", "--frame tip", "--coordinates ZYX", "--keep-symbols"),
     "reach": (

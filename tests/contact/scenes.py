@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from dalembert.model import WORLD, Body, Contact, Ground, Inertia, Joint, Mechanism, Shape
+import numpy as np
+
+from dalembert.algebra.transform import Transform
+from dalembert.model import (
+    WORLD,
+    Body,
+    Constraint,
+    Contact,
+    Frame,
+    Ground,
+    Inertia,
+    Joint,
+    Limits,
+    Mechanism,
+    Shape,
+)
 
 G = 9.81
 
@@ -26,3 +42,67 @@ def block(length: float = 0.2, height: float = 0.1, **numbers: Any) -> Mechanism
     body = Body("block", Inertia.box(2, (length, length, height)))
     contact = Contact("touch", "block", WORLD, corners, **{"friction": 0.5} | numbers)
     return Mechanism("block", (body,), (Joint("base", "free", WORLD, "block"),), contacts=(contact,))
+
+
+def rimless_wheel(spokes: int = 8, length: float = 1.0, inertia: float = 0.2) -> Mechanism:
+    """A wheel of 1 kg without a rim in the plane x, z: a hub, points at the ends of its spokes; v = [z, x, angle]."""
+    ends = [(length * math.sin(2 * math.pi * k / spokes), 0, -length * math.cos(2 * math.pi * k / spokes))
+            for k in range(spokes)]  # fmt: skip
+    hub = Body("hub", Inertia(1, (0, 0, 0), np.diag([0.1, inertia, 0.1])))
+    contact = Contact("touch", "hub", WORLD, Shape("points", vertices=tuple(ends)), friction=2)
+    joint = Joint("plane", "planar", WORLD, "hub", axis=np.array([0.0, 1.0, 0.0]))
+    return Mechanism("rimless wheel", (hub,), (joint,), contacts=(contact,))
+
+
+def gripper(force: float = 10.0) -> Mechanism:
+    """Two fingers on slides along y, and a capsule of 0.1 kg between them."""
+    finger = Inertia.box(0.2, (0.02, 0.02, 0.1))
+    along = np.array([0.0, 1.0, 0.0])
+    joints = (
+        Joint("left", "prismatic", WORLD, "left finger", axis=along),
+        Joint("right", "prismatic", WORLD, "right finger", axis=along),
+        Joint("base", "free", WORLD, "capsule"),
+    )
+    bodies = (
+        Body("left finger", finger),
+        Body("right finger", finger),
+        Body("capsule", Inertia.box(0.1, (0.04, 0.04, 0.1))),
+    )
+    pad, held = Shape("box", (0.1, 0.02, 0.1)), Shape("capsule", (0.02, 0.06))
+    contacts = tuple(Contact(name, "capsule", f"{name} finger", held, pad, friction=0.5) for name in ("left", "right"))
+    return Mechanism("gripper", bodies, joints, contacts=contacts)
+
+
+def slider_crank(stop: float = 0.35) -> Mechanism:
+    """A crank of 0.1 m and a rod of 0.3 m drive a slide along x, which has a stop; without weight."""
+    joints = (
+        Joint("crank", "revolute", WORLD, "crank"),
+        Joint("pin", "revolute", "crank", "rod", Transform.from_translation((0.1, 0, 0))),
+        Joint("slide", "prismatic", WORLD, "slider", axis=np.array([1.0, 0, 0]), limits=Limits(0.0, stop)),
+    )
+    bodies = (
+        Body("crank", Inertia.box(0.5, (0.1, 0.02, 0.02), (0.05, 0, 0))),
+        Body("rod", Inertia.box(0.3, (0.3, 0.02, 0.02), (0.15, 0, 0))),
+        Body("slider", Inertia.box(0.4, (0.05, 0.05, 0.05))),
+    )
+    loop = Constraint("wrist", "point-on-line", "slider", "rod", placement_b=Transform.from_translation((0.3, 0, 0)),
+                      placement_a=Transform(Transform.identity().rotation, np.zeros(3)))  # fmt: skip
+    return Mechanism("slider-crank", bodies, joints, constraints=(loop,), gravity=(0, 0, 0))
+
+
+def trestle() -> Mechanism:
+    """A beam of 4 kg on a slide along z, on two legs that a rod between their smooth feet keeps from spreading."""
+    along = np.array([0.0, 0.0, 1.0])
+    y = np.array([0.0, 1.0, 0.0])
+    leg = Inertia.box(1, (0.02, 0.02, 0.5), (0, 0, -0.25))
+    joints = (
+        Joint("lift", "prismatic", WORLD, "beam", axis=along),
+        Joint("left", "revolute", "beam", "left leg", Transform.from_translation((-0.2, 0, 0)), axis=y),
+        Joint("right", "revolute", "beam", "right leg", Transform.from_translation((0.2, 0, 0)), axis=y),
+    )
+    feet = tuple(Frame(f"{side} foot", f"{side} leg", Transform.from_translation((0, 0, -0.5)))
+                 for side in ("left", "right"))  # fmt: skip
+    tie = Constraint("tie", "distance", "left foot", "right foot", value=0.8)
+    contacts = tuple(Contact(f.name, f.name, WORLD, Shape("sphere", (0.02,)), friction=0) for f in feet)
+    bodies = (Body("beam", Inertia.box(4, (0.4, 0.05, 0.05))), Body("left leg", leg), Body("right leg", leg))
+    return Mechanism("trestle", bodies, joints, feet, constraints=(tie,), contacts=contacts)

@@ -139,3 +139,34 @@ def test_angles_of_more_than_a_turn_are_doubted():
 def test_a_text_in_a_row_is_named_once():
     with pytest.raises(FormatError, match=r"^row 1 of the DH table: alpha: expected a number or a symbol, got 'pi/2'$"):
         from_dh([("pi/2", 0, 0, 0)])
+
+
+def test_a_table_with_branches_is_a_tree():
+    """Two arms on a torso (Khalil and Kleinfinger 1986): poses are products along each branch."""
+    rows = [
+        {"name": "torso", "d": 0.5},
+        {"name": "left1", "alpha": 0.3, "a": 0.2, "mass": 1},
+        {"name": "left2", "alpha": -0.7, "a": 0.4, "joint": "P"},
+        {"name": "right1", "parent": "torso", "gamma": 0.8, "b": 0.1, "alpha": -0.4, "a": 0.3},
+        {"name": "right2", "a": 0.2},
+        {"name": "other", "parent": "world", "theta": 0.2, "d": 0.1},
+    ]
+    for convention in ("modified", "standard"):
+        tree = from_dh(rows, convention, base=Transform.from_rpy_xyz([0.1, 0.2, 0.3], [1, 2, 3]), strict=False)
+        q = np.array([0.3, -0.5, 0.2, 0.9, -1.1, 0.4])
+        found = poses(tree, q)
+        ends = {"world": Transform.from_rpy_xyz([0.1, 0.2, 0.3], [1, 2, 3])}
+        before = "world"
+        for k, row in enumerate(rows):
+            at = ends[row.get("parent", before)] @ Transform.standard_dh(row.get("gamma", 0), row.get("b", 0), 0, 0)
+            theta, d = row.get("theta", 0), row.get("d", 0)
+            theta, d = (theta, d + q[k]) if row.get("joint") == "P" else (theta + q[k], d)
+            if convention == "modified":
+                ends[row["name"]] = at @ Transform.modified_dh(row.get("alpha", 0), row.get("a", 0), theta, d)
+            else:
+                ends[row["name"]] = at @ Transform.standard_dh(theta, d, row.get("a", 0), row.get("alpha", 0))
+            before = row["name"]
+            frame = row["name"] + ("_dh" if convention == "standard" else "")
+            assert np.abs(found[frame].homogeneous() - ends[row["name"]].homogeneous()).max() < 1e-14
+    with pytest.raises(FormatError, match="none of the links before"):
+        from_dh([{"parent": "nobody"}])

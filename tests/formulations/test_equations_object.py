@@ -352,7 +352,7 @@ def test_latex_of_parts_that_are_lists_names_every_part_once():
     text = equations.latex()
     assert text.startswith(r"\begin{aligned}") and text.endswith(r"\end{aligned}")
     assert text.count(r"\begin{aligned}") == text.count(r"\end{aligned}") == 1
-    assert text.count("\nM &= ") == text.count("\nc &= ") == text.count("\ng &= ") == 1
+    assert text.count("\nM &= ") == text.count("\nc &= ") == text.count("\nG &= ") == 1
     assert equations.coriolis._repr_latex_().startswith(r"$\displaystyle \begin{aligned}")
 
 

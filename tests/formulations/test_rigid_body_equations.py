@@ -61,13 +61,15 @@ class TestForbes:
         """C and Gamma_a of the steps give the rates; multipliers are spoken of where there are some."""
         R, q, v = state(attitude)
         equations = rigid_body(BODY, attitude, form=form)
-        first, *_, last = equations.steps()
-        C, Gamma = (part.evaluate({"q": q}) for part in first.quantities)
+        first, *_, before, _ = equations.steps()
+        C, Gamma, S, *Xi = (part.evaluate({"q": q}) for part in first.quantities)
+        np.testing.assert_allclose(S @ Gamma, np.eye(3), atol=1e-13)
+        assert all(np.abs(x @ Gamma).max() < 1e-13 for x in Xi)
         np.testing.assert_allclose(C, R.T, atol=1e-13)
         rates = np.concatenate([v[:3] if form == "mixed" else C.T @ v[:3], Gamma @ v[3:]])
         np.testing.assert_allclose(equations.evaluate(q, v)["kinematics"], rates, atol=1e-12)
         redundant = attitude.nq > 3
-        assert [r"\Xi" in first.formula, r"\lambda" in last.formula] == [redundant, redundant]
+        assert [r"\Xi" in first.formula, r"\lambda" in before.formula] == [redundant, redundant]
 
     def test_body_form_is_the_mixed_form_in_body_axes(self, attitude):
         """C vdot_a = vdot_b + w x v_b, and moments are the same."""
@@ -375,3 +377,21 @@ def test_what_is_shorter_in_intermediates_is_shown_so(form):
 def test_wrong_form_is_refused():
     with pytest.raises(ArgumentError, match="'mixed' or 'body'"):
         rigid_body(BODY, form="spatial")
+
+
+@pytest.mark.parametrize("form", ["mixed", "body"])
+@pytest.mark.parametrize("attitude", [Quaternion(), DirectionCosines(), EulerAngles("313")])
+def test_forces_at_points_do_the_work_of_their_points(attitude, form):
+    """FORBES, step 3: the power of the inputs is that of the forces at the velocities of their points."""
+    points = [[0.3, -0.2, 0.5], [-0.1, 0.4, 0.2]]
+    body = rigid_body(Inertia(2.0, (0.1, 0.2, 0.3), np.diag([0.3, 0.4, 0.5])), attitude, form=form, points=points)
+    _, q, v = state(attitude)
+    forces = np.random.default_rng(4).normal(size=(2, 3))
+    tau = np.concatenate([np.zeros(6), *forces])
+    D = np.asarray(body.input_map.evaluate({"q": q, "v": v}), dtype=float)
+    C = np.asarray(attitude.dcm(q[3:]), dtype=float)
+    origin = v[:3] if form == "mixed" else C.T @ v[:3]
+    moving = [origin + C.T @ np.cross(v[3:], r) for r in points]
+    assert v @ D @ tau == pytest.approx(sum(f @ u for f, u in zip(forces, moving)), rel=1e-12)
+    with pytest.raises(ModelError):
+        rigid_body(Inertia(1.0), points=[[1, 2]])

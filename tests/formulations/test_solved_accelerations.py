@@ -19,7 +19,7 @@ from dalembert import (
     from_sympy,
     load,
 )
-from dalembert.errors import ArgumentError, SingularityError
+from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
 
 x, y, xdot, ydot = sympy.symbols("x y xdot ydot")
 m, c, k = sympy.symbols("m c k")
@@ -110,3 +110,14 @@ def test_a_deep_copy_is_as_good_as_the_original():
     twin = copy.deepcopy(equations)
     assert twin.sympy("gravity") == equations.sympy("gravity")
     assert twin.accelerations().sympy() == equations.accelerations().sympy()
+
+
+def test_accelerations_go_by_their_name_where_they_exist():
+    equations = derive(load("double_pendulum"), "kane")
+    by_name, solved = equations["accelerations"], equations.accelerations()
+    assert "accelerations" in equations and equations.sympy("accelerations") == solved.sympy()
+    assert equations.latex("accelerations") == by_name.latex()
+    multipliers = derive(load("four_bar"), "lagrange")
+    assert "accelerations" not in multipliers
+    with pytest.raises(UnsupportedError, match="multipliers"):
+        multipliers["accelerations"]

@@ -5,16 +5,19 @@ Derivatives are by the complex step, exact to rounding; numbers are of order 1 t
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
+import dalembert as da
 from dalembert.algebra.transform import Transform
 from dalembert.formulations import derive
+from dalembert.formulations.composite_links import COMPOSITE
+from dalembert.formulations.joint_letters import ALONG_AXES, ALONG_COLUMNS, joints_of
 from dalembert.formulations.kronecker import HESSIANS, HESSIANS_ALONG, STAR, STAR_ALONG
 from dalembert.formulations.lagrange import EXPLICIT, PROJECTED
-from dalembert.formulations.mechanism_system import system_of
-from dalembert.formulations.newton_euler import ALONG_AXES, ALONG_COLUMNS, recursion
-from dalembert.formulations.quantity import DerivedQuantity
+from dalembert.formulations.recursions import IN_FIELDS, RECURSIONS
 from dalembert.model import WORLD, Body, Inertia, Joint, Mechanism
 from dalembert.model.joint import Mimic
 from dalembert.report.markdown import to_markdown
@@ -160,47 +163,93 @@ def test_projection_by_kane(kind):
     np.testing.assert_allclose(forces, shown("coriolis"), **CLOSE)
 
 
+def followed(equations, state) -> dict[str, np.ndarray]:
+    """The values of everything that steps show, computed one after the other from the state and what came before.
+
+    Args:
+        equations: a derivation.
+        state: arrays by input.
+    """
+    given, found = dict(state), {}
+    for step in equations.steps():
+        for shown in step.quantities:
+            needed = {port.name for port in shown.program.inputs}
+            assert needed <= set(given), f"{step.title}: {shown.name} needs {needed - set(given)}, not defined before"
+            assert shown.name not in given, f"{step.title}: {shown.name} is defined twice"
+            found[shown.name] = np.asarray(shown.evaluate({name: given[name] for name in needed}))
+            if shown.name in equations.scope.defined:
+                given[shown.name] = found[shown.name].ravel()
+    return found
+
+
+def forces_of(mechanism, found) -> np.ndarray:
+    """The generalised forces that a recursion on paper arrives at."""
+    links = mechanism.tree.links
+    return found["tau"] if "tau" in found else np.array([found[f"tau_{i}"] for i in range(1, len(links) + 1)])
+
+
+@pytest.mark.parametrize("algorithm", RECURSIONS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_recursion_of_newton_and_euler(kind):
-    """Both forms as printed, with accelerations; the one with axes only where there are nothing but axes."""
+def test_recursions_on_paper(kind, algorithm):
+    """Every symbol is defined before it is used, and the last ones are the forces that accelerations need."""
     mechanism = carried(kind)
-    shown = Shown(mechanism, "newton-euler")
-    assert all(link.post is None for link in mechanism.tree.links)  # joint axes are those of the link
+    equations = derive(mechanism, "newton-euler", algorithm=algorithm, inertia="two-sided")
+    q, v, vdot = mechanism.random_state(np.random.default_rng(5))
+    found = followed(equations, {"q": q, "v": v, "udot": vdot})
     axes = kind in ("revolute", "prismatic", "cylindrical", "universal", "planar")
-    written = recursion(mechanism.tree)
-    general = ALONG_AXES if axes else ALONG_COLUMNS
-    assert (written.outward, written.inward) == (general.outward, general.inward)
-    assert shown.steps["Outward"].formula == general.outward and shown.steps["Inward"].formula == general.inward
-    assert ("chain" in shown.steps["Outward"].text) is (kind in ("cylindrical", "universal", "planar", "free"))
-    q, v, vdot = shown.q, shown.v, shown.vdot
-    found = as_printed(mechanism, q, v, vdot, axes)
-    M, h = shown("mass_matrix"), shown("coriolis") + shown("gravity")
-    np.testing.assert_allclose(found, M @ vdot + h, **CLOSE)
+    assert joints_of(mechanism.tree) is (ALONG_AXES if axes else ALONG_COLUMNS)
+    expected = as_printed(mechanism, q, v, vdot, axes)
+    np.testing.assert_allclose(forces_of(mechanism, found), expected, **CLOSE)
+    np.testing.assert_allclose(found["mass_matrix"] @ vdot + found["coriolis"] + found["gravity"], expected, **CLOSE)
 
 
-@pytest.mark.parametrize("massless", [False, True])
+@pytest.mark.parametrize("inertia", COMPOSITE)
 @pytest.mark.parametrize("kind", KINDS)
-def test_bodies_of_newton_and_euler_are_those_of_all_routes(kind, massless):
-    """What is welded together is one body, in the axes of the one named first: its forces make up c + g."""
-    plain = carried(kind)
-    askew = Transform(np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0]]), [0.1, 0.2, -0.3])
-    tool = Body("tool", Inertia(0.8, [0.1, 0, 0.2], np.diag([0.2, 0.3, 0.4])))
-    last = plain.bodies[-1].replace(inertia=Inertia()) if massless else plain.bodies[-1]
-    welded = plain.replace(
-        bodies=(tool, *plain.bodies[:-1], last),
-        joints=(*plain.joints, Joint("weld", "fixed", last.name, "tool", askew)),
-    )
-    system = system_of(welded)
-    assert [body.name for body in system.bodies] == [*(b.name for b in plain.bodies[:-1]), f"{last.name} + tool"]
-    shown, by_kane = Shown(welded, "newton-euler"), Shown(welded, "kane")
-    total = np.zeros(welded.nv)
-    for i, body in enumerate(system.bodies, 1):
-        R = DerivedQuantity(system.scope, "R", "R", body.rotation).evaluate({"q": shown.q})
-        Jw, Jv = by_kane(f"Jw_{i}"), by_kane(f"Jv_{i}")
-        np.testing.assert_allclose(Jw @ shown.v, shown(f"w_{i}"), **CLOSE)
-        total += Jv.T @ R @ shown(f"F_{i}") + Jw.T @ shown(f"N_{i}")
-    assert f"F_{len(system.bodies) + 1}" not in shown.quantities
-    np.testing.assert_allclose(total, shown("coriolis") + shown("gravity"), **CLOSE)
+def test_composite_links_on_paper(kind, inertia):
+    mechanism = carried(kind)
+    equations = derive(mechanism, "newton-euler", inertia=inertia)
+    q, v, vdot = mechanism.random_state(np.random.default_rng(6))
+    found = followed(equations, {"q": q, "v": v, "udot": vdot})
+    (shown,) = (x.quantities[0] for x in equations.steps() if x.title == "Entries of the inertia matrix")
+    needed = {port.name for port in shown.program.inputs}
+    given = {"q": q, "v": v} | {name: values.ravel() for name, values in found.items()}
+    on_paper = shown.evaluate({name: given[name] for name in needed})
+    np.testing.assert_allclose(on_paper, da.Dynamics(mechanism).mass_matrix(q), **CLOSE)
+
+
+def branched() -> Mechanism:
+    """A cart with two arms, one of which follows the other; their joints are askew."""
+    tensor = np.array([[0.3, 0.02, -0.01], [0.02, 0.4, 0.03], [-0.01, 0.03, 0.2]])
+    askew = Transform(np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0]]), [0.4, 0.3, -0.1])
+    bodies = [Body(x, Inertia(k, [0.1 * k, 0.2, -0.1], tensor)) for k, x in enumerate(("cart", "a", "b", "hand"), 1)]
+    joints = [
+        Joint("rail", "prismatic", WORLD, "cart", axis=[0.6, 0, 0.8]),
+        Joint("left", "revolute", "cart", "a", askew, axis=[0, 0.6, 0.8]),
+        Joint("right", "revolute", "cart", "b", axis=[0, 1, 0], mimic=Mimic("left", 1.5, 0.2)),
+        Joint("slide", "prismatic", "a", "hand", askew, axis=[0, 0, 1]),
+    ]
+    return Mechanism("branched", bodies, joints, gravity=[1, -2, -9])
+
+
+@pytest.mark.parametrize("field", [None, da.InverseSquare(3.0, attractor=[5.0, 6.0, 7.0])])
+@pytest.mark.parametrize("algorithm", IN_FIELDS)
+def test_recursions_on_paper_of_trees_and_in_fields(algorithm, field):
+    mechanism = branched()
+    equations = derive(mechanism, "newton-euler", algorithm=algorithm, field=field)
+    q, v, vdot = mechanism.random_state(np.random.default_rng(7))
+    found = followed(equations, {"q": q, "v": v, "udot": vdot})
+    other = derive(mechanism, "kane", field=field).evaluate(q, v)
+    np.testing.assert_allclose(found["tau"], other["mass_matrix"] @ vdot + other["bias"], **CLOSE)
+    np.testing.assert_allclose(found["mass_matrix"], other["mass_matrix"], **CLOSE)
+
+
+def test_letters_on_paper_are_those_of_the_thesis():
+    """The recursion has names for all it computes, and no x0, x1, ..."""
+    text = to_markdown(document(da.load("rrr"), "newton-euler", agreement=False))
+    letters = (r"\omega_{3}", r"\Omega_{2}", "u_{3}", "K_{2}", r"\mu_{1}", r"\ddot{U}_{2}", r"\eta_{1}", "E_{1}")
+    missing = [x for x in letters if not re.search(re.escape(x) + r"(\\right\)_\{\d+\})?( = \S+)? &? ?= ", text)]
+    assert not missing
+    assert not re.search(r"x_\{?\d", text)
 
 
 def as_printed(mechanism, q, v, vdot, axes) -> np.ndarray:
@@ -256,9 +305,9 @@ def test_reports_print_the_formula_that_holds(method):
     plain, general = {
         "lagrange": (EXPLICIT, PROJECTED),
         "kronecker": (STAR, STAR_ALONG),
-        "newton-euler": (ALONG_AXES.outward, ALONG_COLUMNS.outward),
+        "newton-euler": (ALONG_AXES.turn, ALONG_COLUMNS.turn),
     }[method]
-    plain, general = (formula.split(r", \quad ")[-3 if "tilde" in formula else 0] for formula in (plain, general))
+    plain, general = (formula.split(r", \quad ")[0] for formula in (plain, general))
     for kind, right, wrong in (("spherical", general, plain), ("planar", plain, general)):
         text = to_markdown(document(carried(kind), method, agreement=False))
         assert right in text and wrong not in text

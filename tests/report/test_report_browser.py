@@ -64,7 +64,9 @@ def test_a_blank_page_would_be_noticed(tmp_path):
 
 def test_formulas_are_drawn(page):
     """A page of nothing but the displayed formulas is full of ink too."""
-    formulas = re.findall(r'<math display="block">.*?</math>', page.read_text(encoding="utf-8"), re.DOTALL)
+    formulas = re.findall(
+        r'<math (?:display="block"|style="[^"]*")>.*?</math>', page.read_text(encoding="utf-8"), re.DOTALL
+    )
     assert len(formulas) > 10
     only = page.with_name("formulas.html")
     only.write_text(f'<!DOCTYPE html><meta charset="utf-8">{"".join(formulas)}', encoding="utf-8")

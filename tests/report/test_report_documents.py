@@ -91,7 +91,8 @@ def test_every_section_and_every_step_is_there(method):
     stacker = da.load("stacker")
     made = document(stacker, method)
     headings = [block.text for block in made.blocks if isinstance(block, Heading)]
-    assert set(SECTIONS) < set(headings)
+    recursive = method == "newton-euler"  # a recursion shows the motion of every link itself
+    assert set(SECTIONS) - ({"Frames and velocities"} if recursive else set()) < set(headings)
     said = " ".join(cases.text_of(to_html(made)).split())
     for step in derive(stacker, method).steps():
         assert step.title in said
@@ -124,8 +125,8 @@ def test_what_depends_on_time_says_so():
     t, x, w, m, k = sympy.symbols("t x xdot m k")
     equations = from_lagrangian(m * w**2 / 2 - k * (x - sympy.sin(t)) ** 2 / 2, [x], t=t, dissipation=t * w**2)
     text = to_markdown(document(equations, agreement=False))
-    assert r"M(q)\, \dot{v} + c(q, v) + g(q, t) = D\, \tau + p(q, v, t)" in text
-    assert "+ g(q, t) = D tau" in str(equations)
+    assert r"M(q)\, \dot{v} + c(q, v) + G(q, t) = \tau + p(q, v, t)" in text
+    assert "+ G(q, t) = D tau" in str(equations)
 
 
 def test_kane_has_a_table_of_partial_velocities():
@@ -351,7 +352,7 @@ def test_kane_tells_how_gravity_acts(field, speeds):
     bob = MovingBodies("bob", [psi], [MovingBodyFormula("bob", 1, [3 + sympy.cos(psi), 0, 0])], gravity=[-9, 0, 0])
     options = {"speeds": [("w", 2 * psidot)]} if speeds else {}
     text = to_markdown(document(bob, "kane", field=field, agreement=False, **options))
-    told = (r"g = B^T \Gamma^T" if speeds else r"g = \Gamma^T") if field else rf"m_i {'T' if speeds else 'J'}_{{vi}}^T"
+    told = (r"G = B^T \Gamma^T" if speeds else r"G = \Gamma^T") if field else rf"m_i {'T' if speeds else 'J'}_{{vi}}^T"
     assert told in text and text.count("free fall") == (field is None)
     assert (r"\mathbf{g}" in text) == (field is None)
 
@@ -359,9 +360,11 @@ def test_kane_tells_how_gravity_acts(field, speeds):
 @pytest.mark.parametrize("gradient", [False, True])
 def test_newton_and_euler_tell_the_axes_of_gravity_and_the_load_of_a_field(gradient):
     pendulum = da.load("double_pendulum")
-    assert r"R_i^T \mathbf{g}" in to_markdown(document(pendulum, "newton-euler", agreement=False))
+    uniform = to_markdown(document(pendulum, "newton-euler", agreement=False))
+    assert r"\ddot{s}_0 = -\mathbf{g}" in uniform and "falls upwards" in uniform
     field = InverseSquare(4.0, (3, 4, 5), extended=gradient)
-    text = to_markdown(document(pendulum, "newton-euler", field=field, agreement=False))
+    options = {"field": field, "algorithm": "newton-euler", "agreement": False}
+    text = to_markdown(document(pendulum, "newton-euler", **options))
     assert "f_{gi} = " in text and r"\rho_i = R_i^T" in text and (r"\mathrm{tr}" in text) == gradient
 
 
@@ -534,12 +537,12 @@ def test_constraints_that_depend_on_time_are_reported():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_route_calls_things_the_same_and_puts_them_together_at_the_end(method):
-    """M, c, g and passive forces p come from steps; the law that contains them all follows after the last step."""
+    """M, c, G and passive forces p come from steps; the law that contains them all follows after the last step."""
     equations = derive(damped(), method, include=["damping"])
     symbols = {q.name: q.symbol for step in equations.steps() for q in step.quantities}
-    assert symbols.items() >= {"mass_matrix": "M", "coriolis": "c", "gravity": "g", "passive": "p"}.items()
+    assert symbols.items() >= {"mass_matrix": "M", "coriolis": "c", "gravity": "G", "passive": "p"}.items()
     text = to_markdown(document(equations))
-    law = r"M(q)\, \dot{v} + c(q, v) + g(q) = D\, \tau + p(q, v)"
+    law = r"M(q)\, \dot{v} + c(q, v) + G(q) = \tau + p(q, v)"
     assert text.count(law) == 1 and text.index(law) > text.index(f"Step {len(equations.steps())}.")
     told = " ".join(step.text for step in equations.steps())
     assert all(source in told for source in equations.sources)
@@ -662,10 +665,10 @@ def is_count(block) -> bool:
     return isinstance(block, Table) and ("multiplications",) in block.head
 
 
-@pytest.mark.parametrize(("robot", "told"), [("four_bar", "D_{13} & = "), ("rrr", "with $D$ the identity and all")])
+@pytest.mark.parametrize(("robot", "told"), [("four_bar", "D_{13} & = "), ("rrr", "In terms of these")])
 def test_the_map_of_the_drives_is_told_where_equations_are_a_sequence(robot, told):
     text = to_markdown(document(da.load(robot), "kane", agreement=False))
-    assert "not listed being zero" in text and told in text
+    assert "not listed being zero" in text and told in text and (r"D\, \tau" in text) == (robot == "four_bar")
 
 
 def test_counts_of_other_routes_are_said_to_be_those_of_the_tree():
@@ -781,5 +784,5 @@ def test_a_lagrangian_has_no_bodies_frames_or_wrenches():
     m, k, x, xdot, f = sympy.symbols("m k x xdot f")
     text = to_markdown(document(from_lagrangian(m * xdot**2 / 2 - k * x**2 / 2, [x], forces=[f])))
     assert "R_i" not in text and "wrench" not in text and "inertial" not in text
-    assert r"D\, \tau + Q" in text and "$Q$ given forces" in text and "$g$ forces at rest" in text
+    assert r"= \tau + Q" in text and "$Q$ given forces" in text and "$G$ forces at rest" in text
     assert "R_i" in to_markdown(document(bob(), "kane", agreement=False))

@@ -233,7 +233,7 @@ def test_large_exponents_swell_instead_of_overflowing():
 def test_floats_keep_their_digits_where_they_have_no_common_factor():
     """The greatest common factor of floats is a power of two; taken out, it leaves integers of sixteen digits."""
     steps = derive(load("rrr"), "newton-euler").steps()
-    closed = [x for q in steps[0].quantities if q.is_simplified for x in q.sympy()]
+    closed = [x for q in steps[0].quantities if q.is_simplified for x in np.ravel(q.sympy())]
     integers = {abs(int(n)) for x in closed for n in x.atoms(sympy.Integer)}
     assert len(closed) > 10 and max(integers) < 10**6
 

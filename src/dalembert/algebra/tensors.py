@@ -79,7 +79,7 @@ def tensor_angle(t: Matrix, s: Matrix) -> Scalar:
 
 
 def angular_acceleration_tensor(w: Vector, wd: Vector) -> Array:
-    """``Om = wd~ + w~ w~``: the acceleration of a body-fixed vector r is ``Om r``. (4.2.11); 6 M, 9 A
+    """``Om = wd~ + w~ w~``: the acceleration of a body-fixed vector r is ``Om r``. (THESIS (4.2.12)); 6 M, 9 A
 
     Its vector invariant is ``wd`` and its trace that of ``w~ w~``.
 
@@ -120,3 +120,62 @@ def _length(t: Array) -> Scalar:
     if constant(length) == 0:
         raise SingularityError("the zero tensor makes no angle with another tensor")
     return length
+
+
+def levi_civita() -> Array:
+    """The permutation tensor of rank three, e_ijk = 1, -1 or 0 (THESIS (3.3.4)); delta is the identity.
+
+    ``(u x v)_i = e_ijk u_j v_k``, and ``e_ijk e_ilm = delta_jl delta_km - delta_jm delta_kl`` (3.3.6).
+    """
+    e = np.zeros((3, 3, 3), dtype=int)
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        e[i, j, k], e[i, k, j] = 1, -1
+    return e
+
+
+def tensor_product(a: Array, b: Array) -> Array:
+    """Tensor product of two Cartesian tensors of any rank: its rank is the sum of both (THESIS (3.2.23)).
+
+    Args:
+        a: an array with 3 along every axis.
+        b: another one.
+    """
+    a, b = _cartesian(a, "a"), _cartesian(b, "b")
+    return np.multiply.outer(a, b)
+
+
+def contraction(t: Array, i: int, j: int) -> Array:
+    """Contraction of two indices of a Cartesian tensor: the sum over both of them together (THESIS 3.2).
+
+    Args:
+        t: an array with 3 along every axis, of rank two or more.
+        i: number of one index.
+        j: number of the other one.
+    """
+    t = _cartesian(t, "t")
+    ranks = range(-t.ndim, t.ndim)
+    if i not in ranks or j not in ranks or i % max(t.ndim, 1) == j % max(t.ndim, 1):
+        raise ArgumentError(f"a tensor of rank {t.ndim} has no two indices {i} and {j} to contract")
+    rest = np.moveaxis(t, (i, j), (0, 1))
+    return rest[0, 0] + rest[1, 1] + rest[2, 2]
+
+
+def change_of_basis(t: Array, a: Matrix) -> Array:
+    """Components of a Cartesian tensor of any rank in other axes, T'_ij.. = A_ik A_jl .. T_kl.. (THESIS (3.3.2)).
+
+    Args:
+        t: an array with 3 along every axis.
+        a: rotation matrix from the old components to the new ones.
+    """
+    t, a = _cartesian(t, "t"), tensor(a, "a")
+    for axis in range(t.ndim):
+        t = np.moveaxis(np.tensordot(a, t, axes=(1, axis)), 0, axis)
+    return t
+
+
+def _cartesian(t: Array, name: str) -> Array:
+    found = t if isinstance(t, np.ndarray) else np.array(t)
+    if any(size != 3 for size in found.shape):
+        raise ArgumentError(f"{name} has shape {found.shape}; a Cartesian tensor has 3 along every axis")
+    return found

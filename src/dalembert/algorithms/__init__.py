@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.scalar import Scalar
+from dalembert.algebra.vectors import cross
 from dalembert.algorithms import energy, sensitivity
 from dalembert.algorithms.analytic_jacobian import analytic_jacobian, analytic_jacobian_rates, frame_coordinates
 from dalembert.algorithms.base_parameters import base_parameters, grouping_rules
@@ -33,20 +35,39 @@ from dalembert.algorithms.regressor import (
     parameter_names,
     parameter_vector,
     potential_energy_regressor,
+    reference_regressor,
     regressor,
 )
 from dalembert.algorithms.selection import select_algorithm
-from dalembert.kinematics import center_of_mass, checked, jacobian, jacobian_rate, motion, pose, poses
+from dalembert.algorithms.variation import (
+    LinkQuantities,
+    forward_dynamics_variation,
+    inverse_dynamics_variation,
+)
+from dalembert.kinematics import (
+    acceleration_derivatives,
+    center_of_mass,
+    checked,
+    checked_point,
+    jacobian,
+    jacobian_rate,
+    motion,
+    pose,
+    poses,
+    velocity_derivatives,
+)
 from dalembert.model import Mechanism
 
 __all__ = [
-    "analytic_jacobian", "analytic_jacobian_rates", "base_parameters", "cartesian_dynamics",
-    "cartesian_inverse_dynamics", "cartesian_linearization", "center_of_mass", "centroidal", "centroidal_matrix_rate",
-    "coriolis_matrix", "forward_dynamics", "frame_coordinates", "generalised_momentum", "grouping_rules", "hessian",
-    "inverse_dynamics", "jacobian", "jacobian_rate", "joint_forces", "kinetic_energy", "kinetic_energy_regressor",
-    "mass_matrix", "mass_matrix_inverse", "motion", "parameter_names", "parameter_vector", "parsa_coriolis", "pose",
-    "poses", "potential_energy", "potential_energy_regressor", "regressor", "relative_motion", "resolved_acceleration",
-    "select_algorithm", "sensitivities",
+    "LinkQuantities", "acceleration_derivatives", "analytic_jacobian", "analytic_jacobian_rates", "base_parameters",
+    "cartesian_dynamics", "cartesian_inverse_dynamics", "cartesian_linearization", "center_of_mass", "centroidal",
+    "centroidal_matrix_rate", "coriolis_matrix", "forward_dynamics", "forward_dynamics_variation", "frame_coordinates",
+    "generalised_momentum", "grouping_rules", "hessian", "inverse_dynamics", "inverse_dynamics_variation", "jacobian",
+    "jacobian_rate", "joint_forces", "kinetic_energy", "kinetic_energy_gradient", "kinetic_energy_regressor",
+    "mass_matrix", "mass_matrix_inverse", "momentum", "motion", "parameter_names", "parameter_vector",
+    "parsa_coriolis", "pose", "poses", "potential_energy", "potential_energy_regressor", "reference_regressor",
+    "regressor", "relative_motion", "resolved_acceleration", "select_algorithm", "sensitivities",
+    "velocity_derivatives",
 ]  # fmt: skip
 
 
@@ -75,10 +96,36 @@ def potential_energy(mechanism: Mechanism, q: Any) -> Scalar:
     return energy.potential_energy(mechanism.tree, q)
 
 
+def kinetic_energy_gradient(mechanism: Mechanism, q: Any, v: Any) -> Array:
+    """dT/dq along tangent vectors, velocities held fixed, nv (PARSA (23)-(25)).
+
+    Args:
+        mechanism: the mechanism.
+        q: positions, nq.
+        v: velocities, nv.
+    """
+    q, v = checked(mechanism, q=q, v=v)
+    return energy.kinetic_energy_gradient(mechanism.tree, q, v)
+
+
+def momentum(mechanism: Mechanism, q: Any, v: Any, *, point: Any = (0, 0, 0)) -> Array:
+    """[linear momentum; angular momentum about a point] of all moving bodies, world axes (THESIS (4.3.20), (4.3.21)).
+
+    Args:
+        mechanism: the mechanism.
+        q: positions, nq.
+        v: velocities, nv.
+        point: about which the angular momentum is taken, a fixed point in world axes, m.
+    """
+    q, v = checked(mechanism, q=q, v=v)
+    linear, angular = energy.momentum(mechanism.tree, q, v)
+    return arrays.asarray([*linear, *(angular - cross(checked_point(point), linear))])
+
+
 def sensitivities(
     mechanism: Mechanism, q: Any, v: Any, a: Any, *, wrenches: Mapping[str, Any] | None = None
 ) -> sensitivity.Sensitivity:
-    """tau, D, V and P of d tau = D da + V dv + P dq (7.3.1); dq along tangent vectors, of which a quaternion has three.
+    """tau, D, V and P of d tau = D da + V dv + P dq (THESIS (7.2.1)); dq along tangent vectors, of a quaternion three.
 
     Armature, damping and friction are not part of it.
 
@@ -94,7 +141,8 @@ def sensitivities(
 
 
 def coriolis_matrix(mechanism: Mechanism, q: Any, v: Any) -> Array:
-    """C(q, v) with C v = bias - gravity and Mdot - 2C skew, nv x nv: half of V, the Christoffel matrix (5.2.10).
+    """C(q, v) with C v = bias - gravity and Mdot - 2C skew, nv x nv: half of V, the Christoffel matrix (THESIS
+    (5.2.10)).
 
     Args:
         mechanism: the mechanism.

@@ -69,6 +69,77 @@ def regressor(mechanism: Mechanism, q: Any, v: Any, a: Any) -> Array:
     return arrays.stack(columns).reshape(10 * len(mechanism.bodies), tree.nv).T
 
 
+def reference_regressor(mechanism: Mechanism, q: Any, v: Any, v_ref: Any, a_ref: Any) -> Array:
+    """Y with M a_ref + C(q, v) v_ref + g = Y pi, where Mdot - 2 C is skew (Slotine and Li 1987); nv x 10 bodies.
+
+    C is that of :func:`~dalembert.algorithms.coriolis_matrix` for joints of one degree: the Christoffel matrix is the
+    sum of J_p^T dJ_p/dt over all particles p. Per body that is Newton's and Euler's law with the tensor Om_r = alpha~ +
+    w_r~ w~ in the place of alpha~ + w~ w~, w_r the reference angular velocity. With v_ref = v it is :func:`regressor`.
+
+    Args:
+        mechanism: its geometry and gravity; its masses do not matter.
+        q: positions, nq.
+        v: velocities, nv.
+        v_ref: reference velocities, nv.
+        a_ref: reference accelerations, nv.
+    """
+    q, v, v_ref, a_ref = checked(mechanism, q=q, v=v, v_ref=v_ref, a_ref=a_ref)
+    tree = mechanism.tree
+    step = steps(tree, q)
+    motions = _reference_motions(tree, step, v, v_ref, a_ref)
+    columns: list[Array] = []
+    for body in mechanism.bodies:
+        carrier, at = tree.carriers[body.name]
+        if carrier < 0:
+            columns += [arrays.zeros(tree.nv)] * 10
+            continue
+        for eta, f in _reference_wrenches(at, *motions[carrier]):
+            columns.append(_generalised(tree, step, carrier, eta, f))
+    return arrays.stack(columns).reshape(10 * len(mechanism.bodies), tree.nv).T
+
+
+def _reference_motions(
+    tree: Tree, step: list[Step], v: Array, v_ref: Array, a_ref: Array
+) -> list[tuple[Array, Array, Array, Array]]:
+    """(w, w_r, alpha_r, sdd_r) of every link in its own axes: J v_ref, and J a_ref + Jdot v_ref in world axes.
+
+    Axes of joints are fixed in the outer link, so their columns turn with it.
+    """
+    none = arrays.zeros(3)
+    found: list[tuple[Array, Array, Array, Array]] = []
+    for i, link in enumerate(tree.links):
+        w_p, wr_p, alpha_p, sdd_p = found[link.parent] if link.parent >= 0 else (none, none, none, -tree.gravity)
+        (turn, slide), (turn_r, slide_r), (turn_a, slide_a) = (
+            (product(link.Zw, tree.speed(link, x)), product(link.Zv, tree.speed(link, x))) for x in (v, v_ref, a_ref)
+        )
+        wi, wri, s = step[i].outward(w_p), step[i].outward(wr_p), step[i].s
+        w = wi + turn
+        alpha = step[i].outward(alpha_p) + cross(w, turn_r) + turn_a
+        carried = step[i].outward(sdd_p + cross(alpha_p, s) + cross(wr_p, cross(w_p, s)))
+        sdd = carried + cross(wri, slide) + cross(w, slide_r) + slide_a
+        found.append((w, wri + turn_r, alpha, sdd))
+    return found
+
+
+def _reference_wrenches(at: Transform, w: Array, w_r: Array, alpha: Array, sdd: Array) -> list[tuple[Array, Array]]:
+    """For each parameter of a body the (moment, force) it adds about the link's origin, in the link's axes."""
+    R, p = at.rotation, at.translation
+
+    def carried(x: Array) -> Array:
+        return cross(alpha, x) + cross(w_r, cross(w, x))  # Om_r x
+
+    here = sdd + carried(p)
+    found = [(cross(p, here), here)]
+    for k in range(3):
+        f = carried(R[:, k])
+        found.append((cross(R[:, k], here) + cross(p, f), f))
+    for i, j in ENTRIES:
+        unit = product(product(R, arrays.asarray([[int({r, c} == {i, j}) for c in range(3)] for r in range(3)])), R.T)
+        half = arrays.identity(3) / 2 if i == j else arrays.zeros(3, 3)  # the trace of a unit tensor turns with nothing
+        found.append((product(unit, alpha) - cross(w, product(half - unit, w_r)), arrays.zeros(3)))
+    return found
+
+
 def kinetic_energy_regressor(mechanism: Mechanism, q: Any, v: Any) -> Array:
     """y with kinetic energy = y . pi.
 

@@ -75,7 +75,7 @@ def select_algorithm(mechanism: Mechanism) -> dict[str, Choice]:
         ),
         Choice(
             "inverse_dynamics_derivatives", "propagation",
-            "Algorithms 7.1 and 7.2 with wrenches carried inwards instead of vectors for every pair",
+            "(7.3.2)-(7.3.4) with wrenches carried inwards instead of the vectors of Algorithm 7.1 for every pair",
         ),
         Choice(
             "coriolis_matrix", "half of V",

@@ -1,11 +1,12 @@
-"""Sensitivities of inverse dynamics: D, V, P (THESIS (7.3.1)-(7.3.4), Algorithms 7.1 and 7.2), in propagation form.
+"""Sensitivities of inverse dynamics: D, V, P (THESIS (7.2.1), (7.3.2)-(7.3.4)), in propagation form.
 
     d tau = D da + V dv + P dq
 
 for trees and all elementary joints. ``dq`` is a tangent vector: the displacement that velocity dv would make in unit
 time, so a quaternion joint contributes three columns, not four.
 
-Instead of forming the vectors of Algorithm 7.1 for every pair of joints, the wrench that a unit variation of joint i
+Instead of forming the vectors of Algorithm 7.1 for every pair of joints, as
+:mod:`~dalembert.algorithms.sensitivity_as_printed` does, the wrench that a unit variation of joint i
 causes is carried inwards joint by joint (upper halves), and with it the covector that reads the effect of inner joints
 on joint i (lower halves). Near the base the few axes are carried outwards with their rates instead, and meet the
 wrenches half-way, as in :mod:`dalembert.algorithms.inertia_matrix.two_sided`.

@@ -26,9 +26,12 @@ class DifferentiableDynamics(ABC):
     """Inverse and forward dynamics as differentiable functions of the arrays of a framework.
 
     Args:
-        dynamics: the kernels, with or without constraints and force elements; without wrenches, and all its parameters
-            with values. What depends on time is taken at t = 0.
+        dynamics: the kernels, with or without constraints and force elements. Where only the state is an argument:
+            without wrenches, and all its parameters with values; what depends on time is taken at t = 0.
     """
+
+    takes_all = False
+    """Whether wrenches, time and parameters are arguments, too."""
 
     def __init__(self, dynamics: Dynamics):
         if not isinstance(dynamics, Dynamics):
@@ -37,7 +40,7 @@ class DifferentiableDynamics(ABC):
                 "Dynamics(mechanism)"
             )
         unset = [x for x, value in zip(dynamics.parameter_names, dynamics.parameter_values) if not np.isfinite(value)]
-        if unset or dynamics.wrenches:
+        if not self.takes_all and (unset or dynamics.wrenches):
             found = [f"parameter {x}" for x in unset] + [f"wrench on {x}" for x in dynamics.wrenches]
             raise ArgumentError(
                 f"{type(self).__name__} takes a Dynamics without wrenches, all its parameters with values; this one "
@@ -56,25 +59,28 @@ class DifferentiableDynamics(ABC):
     def _function(self, quantity: str) -> Callable[..., Any]:
         """A quantity of three arguments as a function of the framework, with its derivatives."""
 
-    def inverse_dynamics(self, q: Any, v: Any, a: Any) -> Any:
+    def inverse_dynamics(self, q: Any, v: Any, a: Any, **rest: Any) -> Any:
         """Generalised forces; differentiable with respect to all arguments.
 
         Args:
             q: positions, (..., nq).
             v: velocities, (..., nv).
             a: accelerations, (..., nv).
+            rest: for JAX ``wrenches`` (..., frames, 6), ``t`` (...) and ``parameters`` (..., k), as the kernel takes
+                them.
         """
-        return self._inverse(q, v, a)
+        return self._inverse(q, v, a, **rest)
 
-    def forward_dynamics(self, q: Any, v: Any, tau: Any) -> Any:
+    def forward_dynamics(self, q: Any, v: Any, tau: Any, **rest: Any) -> Any:
         """Accelerations; differentiable with respect to all arguments.
 
         Args:
             q: positions, (..., nq).
             v: velocities, (..., nv).
             tau: generalised forces, (..., nv).
+            rest: as for :meth:`inverse_dynamics`.
         """
-        return self._forward(q, v, tau)
+        return self._forward(q, v, tau, **rest)
 
     def _refuse_second(self, quantity: str) -> NoReturn:
         """Say that derivatives are not differentiated again, and what to do."""
@@ -95,13 +101,15 @@ def batch_shape(name: str, ports: Sequence[Any], arrays: Sequence[Any]) -> tuple
     Args:
         arrays: what it was given for them.
     """
-    for x, port in zip(arrays, ports):
-        if tuple(x.shape[-1:]) != port.shape:
-            raise ArgumentError(f"{name}: {port.name} has shape {tuple(x.shape)}; expected (..., {port.shape[0]})")
+    own = [len(x.shape) - len(port.shape) for x, port in zip(arrays, ports)]
+    for x, port, rank in zip(arrays, ports, own):
+        if rank < 0 or tuple(x.shape[rank:]) != port.shape:
+            core = ", ".join(map(str, ("...", *port.shape)))
+            raise ArgumentError(f"{name}: {port.name} has shape {tuple(x.shape)}; expected ({core})")
     try:
-        return np.broadcast_shapes(*(tuple(x.shape[:-1]) for x in arrays))
+        return np.broadcast_shapes(*(tuple(x.shape[:rank]) for x, rank in zip(arrays, own)))
     except ValueError as error:
-        shapes = ", ".join(f"{port.name} {tuple(x.shape[:-1])}" for x, port in zip(arrays, ports))
+        shapes = ", ".join(f"{port.name} {tuple(x.shape[:rank])}" for x, port, rank in zip(arrays, ports, own))
         raise ArgumentError(f"{name}: batch shapes do not fit together: {shapes}") from error
 
 

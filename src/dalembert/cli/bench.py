@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from dalembert.comparison.pinocchio import PinocchioPeer
     from dalembert.dynamics import Dynamics
+    from dalembert.native.kernel import Kernel
 
 
 SUMMARY = "time the compiled quantities, beside Pinocchio"
@@ -90,14 +91,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
         if difference <= KEPT_DIFFERENCE:
             terminal.progress(f"timing {quantity} ...")
             q, v, a = mechanism.random_state(np.random.default_rng(0), (options.batch,))
-            states = {
-                "q": q,
-                "v": v,
-                "a": a,
-                "tau": a,
-                "xdd": np.ones((options.batch, 6)),
-                "t": np.zeros(options.batch),
-            }
+            states = inputs_of(dynamics.kernel(quantity, **frame), q, v, a)
             timing = time_quantity(dynamics, quantity, frame, states, threads, options.seconds)
             if peer is not None and quantity in MAIN and not peer.is_coupled:
                 time_peer(timing, peer, states, threads, options.seconds)
@@ -132,6 +126,21 @@ def _check_memory(dynamics: Dynamics, quantity: str, frame: dict[str, str], batc
         )
 
 
+def inputs_of(kernel: Kernel, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> dict[str, np.ndarray]:
+    """Values for every input: the state, one along coordinates of a frame, and changes and references like velocities.
+
+    Args:
+        kernel: whose inputs are wanted.
+        q: positions, (..., nq).
+        v: velocities, (..., nv).
+        a: accelerations, (..., nv).
+    """
+    import numpy as np
+
+    given = {"q": q, "v": v, "a": a, "tau": a, "xdd": np.ones((*q.shape[:-1], 6)), "t": np.zeros(q.shape[:-1])}
+    return {port.name: given.get(port.name, v) for port in kernel.inputs} | given
+
+
 def check(dynamics: Dynamics, quantity: str, frame: dict[str, str], peer: PinocchioPeer | None) -> float:
     """Worst relative difference over a few states: to Newton-Euler and Pinocchio, or to the program run by NumPy.
 
@@ -152,7 +161,7 @@ def check(dynamics: Dynamics, quantity: str, frame: dict[str, str], peer: Pinocc
     else:
         kernel, differences, rng = dynamics.kernel(quantity, **frame), [], np.random.default_rng(0)
         for q, v, a in (dynamics.mechanism.random_state(rng) for _ in range(5)):
-            state = {"q": q, "v": v, "a": a, "tau": a, "xdd": np.ones(6), "t": np.zeros(())}
+            state = inputs_of(kernel, q, v, a)
             given = [state[port.name] for port in kernel.inputs]
             ours, plain = kernel(*given), evaluate(kernel.program, given).values()
             pairs = zip(ours if isinstance(ours, tuple) else (ours,), plain)

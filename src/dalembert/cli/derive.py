@@ -8,6 +8,8 @@ examples:
   dalembert derive cart_pole --method kane --steps            the derivation, step by step
   dalembert derive four_bar --method kane --q drive=1         loops closed as around these positions
   dalembert derive four_bar --method kane --independent pivot   the velocity that is kept
+  dalembert derive cart_pole --actuated rail                   only that joint has a drive
+  dalembert derive double_pendulum --method kane --speed u1=qdot1 --speed u2=qdot1+qdot2
   dalembert derive my_arm.urdf --include damping              damping of the joints enters when asked for
   dalembert derive double_pendulum --set l1=1 --latex         for a document of your own
   dalembert derive stacker --method kane --to report.html     a whole document: .html, .tex or .md
@@ -22,6 +24,7 @@ from dalembert.cli.options import add_common, add_model, open_model, output, wit
 from dalembert.cli.state import acting, add_elements, numbers, vector
 from dalembert.cli.terminal import Terminal
 from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.formats.expression import evaluate_exact
 
 if TYPE_CHECKING:
     from dalembert.formulations.quantity import DerivedQuantity
@@ -57,12 +60,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="for kane, a velocity or joint that is kept where constraints are solved for the others; may be repeated",
     )
+    parser.add_argument(
+        "--speed",
+        metavar="NAME=EXPRESSION",
+        action="append",
+        default=[],
+        help="for kane, a quasi-velocity, linear in the velocities, such as 'u1=psidot*cos(theta)'; may be repeated",
+    )
+    parser.add_argument(
+        "--actuated", metavar="JOINT", action="append", default=[], help="a joint that is driven (default: all); may "
+        "be repeated, in the order of the inputs",
+    )  # fmt: skip
     parser.add_argument("--steps", action="store_true", help="print the derivation, not only the result")
     parser.add_argument("--latex", action="store_true", help="print LaTeX")
     parser.add_argument(
         "--to", metavar="FILE", type=DOCUMENT,
         help="write a document with figure, every step, agreement and costs: .html, .tex or .md",
     )  # fmt: skip
+    parser.add_argument("--title", metavar="TEXT", help="of the document")
+    parser.add_argument("--exact", action="store_true", help="the document states an exact proof")
     add_common(parser)
 
 
@@ -71,13 +87,14 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
 
     if options.latex and (options.steps or options.to is not None):
         raise ArgumentError("--latex prints the result alone; a derivation in LaTeX is a document, --to derivation.tex")
+    for flag, given in (("--title", options.title), ("--exact", options.exact)):
+        if given and options.to is None:
+            raise ArgumentError(f"{flag} is about the document that --to writes; add --to FILE, or leave it out")
     mechanism = open_model(options)
     if options.to is not None:
         return _write_report(options, terminal, mechanism)
     terminal.progress("deriving ...")
-    equations = derive(
-        mechanism, options.method, elements=acting(options.elements), include=options.include, **_of_kane(options)
-    )
+    equations = derive(mechanism, options.method, **_settings(options))
     if options.json:
         parts = {name: _written(part) for name, part in equations.quantities().items()}
         terminal.json(
@@ -106,13 +123,32 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     return 0
 
 
-def _of_kane(options: argparse.Namespace) -> dict[str, Any]:
-    """What constraints are solved for, and around which positions loops are closed, if that is given."""
-    for flag, given in (("--q", options.q), ("--independent", options.independent)):
+def _settings(options: argparse.Namespace) -> dict[str, Any]:
+    """What acts, what is driven, and what is Kane's alone, as arguments of `derive`."""
+    found: dict[str, Any] = {"elements": acting(options.elements), "include": options.include}
+    if options.actuated:
+        found["actuated"] = options.actuated
+    for flag, given in (("--q", options.q), ("--independent", options.independent), ("--speed", options.speed)):
         if given and options.method != "kane":
-            raise ArgumentError(f"{flag} is about constraints, which only --method kane eliminates; leave it out")
-    found: dict[str, Any] = {"reference": vector(options.q, "--q")} if options.q else {}
-    return found | ({"independent": options.independent} if options.independent else {})
+            what = "speeds, which only --method kane chooses" if flag == "--speed" else (
+                "constraints, which only --method kane eliminates"
+            )  # fmt: skip
+            raise ArgumentError(f"{flag} is about {what}; leave it out")
+    if options.q:
+        found["reference"] = vector(options.q, "--q")
+    if options.independent:
+        found["independent"] = options.independent
+    if options.speed:
+        found["speeds"] = [_speed(text) for text in options.speed]
+    return found
+
+
+def _speed(text: str) -> tuple[str, Any]:
+    """A name and an expression in coordinates and velocities, of which the derivation checks that it is linear."""
+    name, equals, expression = (part.strip() for part in text.partition("="))
+    if not (name.isidentifier() and equals and expression):
+        raise ArgumentError(f"--speed {text!r}: give NAME=EXPRESSION, such as u1=psidot*cos(theta)")
+    return name, evaluate_exact(expression)
 
 
 def _written(part: DerivedQuantity) -> Any:
@@ -128,14 +164,12 @@ def _write_report(options: argparse.Namespace, terminal: Terminal, mechanism: Me
     from dalembert.report import report
 
     terminal.progress("deriving, comparing and writing ...")
-    path = report(
-        mechanism,
-        options.to,
-        options.method,
-        elements=acting(options.elements),
-        include=options.include,
-        **_of_kane(options),
-    )
+    proof = None
+    if options.exact:
+        from dalembert.proof import prove
+
+        proof = prove(mechanism)
+    path = report(mechanism, options.to, options.method, title=options.title, proof=proof, **_settings(options))
     size = path.stat().st_size
     if options.json:
         terminal.json({"model": mechanism.name, "method": options.method, "file": str(path), "bytes": size})

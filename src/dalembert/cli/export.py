@@ -216,6 +216,10 @@ def _language(options: argparse.Namespace) -> str:
     if options.language not in LANGUAGES:
         meant = hint(options.language, LANGUAGES, "choose one of")
         raise ArgumentError(f"there is no language {options.language!r}{meant}")
+    if not folder and not suffix:
+        raise ArgumentError(
+            f"--to {options.to} could be a folder or a file: end it in / for a folder, or in {usual[options.language]}"
+        )
     if fitting and options.language not in fitting:
         raise ArgumentError(
             f"--to {options.to} is a file of {fitting[0]}, not of {options.language}; end it in "

@@ -27,7 +27,9 @@ PICTURES = (".png", ".svg", ".pdf")
 NAMES = {
     "include": "--include", "q0": "--q", "v0": "--v", "q": "--at", "reference": "--q", "method": "--method",
     "to": "--to", "base": "--base", "coordinates": "--coordinates", "rtol": "--rtol", "step": "--step",
-    "joints": "--joint HERE=THERE", "parameters": "--set NAME=VALUE",
+    "speeds": "--speed", "actuated": "--actuated", "independent": "--independent",
+    "only": "--touch", "friction": "--friction", "restitution": "--restitution", "law": "--law",
+    "stiffness": "--contact-stiffness K", "joints": "--joint HERE=THERE", "parameters": "--set NAME=VALUE",
 }  # fmt: skip
 """Argument of the library -> the option for it; one with a blank in it is a whole setting."""
 
@@ -41,6 +43,9 @@ REMEDIES = {
     "step": "this method chooses its steps by --rtol",
     "rtol": "this method takes steps of the length --step",
     "partial": "",
+    "most": "name what may touch by --touch '*_foot' or --touch ends",
+    "shapes": "collision shapes are part of a model: give them in its file, or in Python by da.contacts(shapes=...)",
+    "stiffness": "give --contact-stiffness",
 }
 """Argument -> what to do about it on the command line, where that is something else than in Python."""
 
@@ -287,12 +292,13 @@ def source_of(name: str) -> Path | None:
     return {**catalogue.example_robot_data(), **catalogue.packaged()}.get(name, Path(name))
 
 
-def open_model(options: argparse.Namespace, numeric: bool = False) -> Mechanism:
+def open_model(options: argparse.Namespace, numeric: bool = False, **more: Any) -> Mechanism:
     """The mechanism that the arguments of :func:`~dalembert.cli.options.add_model` describe.
 
     Args:
         options: the parsed arguments.
         numeric: give symbols the default values of the file; an error if one has none.
+        more: for the reader of the file.
     """
     from dalembert.formats import load
     from dalembert.formats.registry import format_of
@@ -308,12 +314,12 @@ def open_model(options: argparse.Namespace, numeric: bool = False) -> Mechanism:
     if symbolic and numeric:
         if not declared:
             _expect_values(load(options.model), values)
-        mechanism = load(options.model, parameters=values)
+        mechanism = load(options.model, parameters=values, **more)
         values = {}
     else:
-        mechanism = load(options.model, **({"base": options.base} if options.base and based else {}))
+        mechanism = load(options.model, **({"base": options.base} if options.base and based else {}), **more)
         if others := _in_formulas(mechanism, values, declared):
-            mechanism = load(options.model, defaults=others)
+            mechanism = load(options.model, defaults=others, **more)
             values = {name: x for name, x in values.items() if name not in others}
     if options.base and not based:
         mechanism = with_base(mechanism, options.base)

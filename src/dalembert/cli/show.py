@@ -7,6 +7,7 @@ examples:
   dalembert show stacker --set m3=20           a model with symbols, one of them given a value
   dalembert show panda.urdf --tree             bodies and joints only, as a tree
   dalembert show panda.urdf --graph tree.svg   the tree as a drawing; .png and .pdf need matplotlib
+  dalembert show go2 --base free --ground      and what may touch the ground, what not, and why
   dalembert show panda.urdf --json | jq .mass
 """
 
@@ -18,13 +19,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dalembert.cli.options import add_common, add_model, open_model, picture, with_extra
+from dalembert.cli.contacts import add_contacts, opened
+from dalembert.cli.options import add_common, add_model, picture, with_extra
 from dalembert.cli.terminal import Terminal
 from dalembert.errors import ArgumentError, ModelWarning
 from dalembert.files import write_whole
 
 if TYPE_CHECKING:
-    from dalembert.model import Constraint, Force, Joint, Mechanism
+    from dalembert.model import Constraint, Contact, Force, Ground, Joint, Mechanism, Shape
 
 SUMMARY = "show a mechanism as tables"
 
@@ -39,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--tree", action="store_true", help="only the tree of bodies and joints")
     parser.add_argument("--graph", metavar="FILE", type=GRAPH, help="draw the tree: .svg, .png or .pdf")
+    add_contacts(parser)
     add_common(parser)
 
 
@@ -47,7 +50,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
         raise ArgumentError("--tree shows bodies and joints only; leave it out, or --frames")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)  # the table lists them all
-        mechanism = open_model(options)
+        mechanism, selection = opened(options)
     if options.graph is not None:
         _draw(mechanism, Path(options.graph))
     if options.tree and not options.json:
@@ -55,11 +58,15 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
         return 0
     if options.json:
         frames = {"neutral_poses": dict(_poses(mechanism))} if options.frames else {}
-        terminal.json(described(mechanism) | frames)
+        left_out = {"left_out": [{"what": x.what, "why": x.why} for x in selection.left_out]} if selection else {}
+        terminal.json(described(mechanism) | frames | left_out)
         return 0
     headline, _, rest = str(mechanism).partition("\n")
     terminal.say(headline, "bold")
     terminal.say(rest)
+    if selection is not None:
+        terminal.title("Contacts that were made:")
+        terminal.say(str(selection))
     if options.frames:
         from dalembert.model.display import texts
 
@@ -130,6 +137,7 @@ def described(mechanism: Mechanism) -> dict[str, Any]:
                 "mass": body.inertia.mass,
                 "center_of_mass": body.inertia.center,
                 "inertia_about_center_of_mass": body.inertia.tensor,
+                "collisions": [_shape(shape) for shape in body.collisions],
             }
             for body in m.bodies
         ],
@@ -167,9 +175,27 @@ def described(mechanism: Mechanism) -> dict[str, Any]:
         ],
         "constraints": [_element(item) for item in m.constraints],
         "forces": [_element(item) for item in m.forces],
+        "contacts": [_contact(item) for item in m.contacts],
         "assumed": m.notes,
         "doubtful": m.problems(),
     }
+
+
+def _shape(shape: Shape | Ground) -> dict[str, Any]:
+    from dalembert.model import Ground
+    from dalembert.model.display import shape_words
+
+    found: dict[str, Any] = {"kind": shape.kind, "in_words": shape_words(shape)}
+    found |= {"position": shape.placement.translation, "rotation": shape.placement.rotation}
+    if isinstance(shape, Ground):
+        return found
+    return found | {"name": shape.name, "size": shape.size, "mesh": shape.mesh, "vertices": shape.vertices}
+
+
+def _contact(item: Contact) -> dict[str, Any]:
+    ends = {"name": item.name, "a": item.a, "b": item.b}
+    shapes = {"shape_a": _shape(item.shape_a), "shape_b": _shape(item.shape_b)}
+    return ends | shapes | {name: getattr(item, name) for name in item.numbers}
 
 
 def _element(item: Constraint | Force) -> dict[str, Any]:

@@ -10,6 +10,8 @@ examples:
   dalembert simulate cart_pole --force rail=2 --time 3 --samples 301 --to motion.csv
   dalembert simulate four_bar --q=1,-0.7,1.6 --v drive=3 --time 2 --method rk4 --step 1e-3
   dalembert simulate free_body --v=0,0,0,0.1,5,0.1 --time 10 --json
+  dalembert simulate go2 --base free --ground --control springs --page stand.html
+  dalembert simulate go2 --base free --ground --law compliant --contact-stiffness 2e4 --contact-damping 1
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dalembert.cli.options import add_common, add_model, integer, open_model, output, plot, real, with_extra
+from dalembert.cli.contacts import LAWS, add_contacts, opened
+from dalembert.cli.options import add_common, add_model, integer, output, page, plot, real, source_of, with_extra
 from dalembert.cli.state import add_state, dynamics_of, numbers, start, tidy, vector
 from dalembert.cli.terminal import Terminal, duration
 from dalembert.errors import ArgumentError
@@ -29,7 +32,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     from dalembert.dynamics import Dynamics
+    from dalembert.model import Mechanism
     from dalembert.simulation import Trajectory
+    from dalembert.simulation.contact_history import ContactHistory
 
 SUMMARY = "simulate a motion, write it, draw it"
 
@@ -39,7 +44,13 @@ WRITERS = {".csv": "to_csv", ".npz": "to_npz", ".parquet": "to_parquet"}
 MOTION = with_extra(output(*WRITERS), "pyarrow", "tables", "a Parquet file", (".parquet",))
 """The name of a file for a motion."""
 
-CONTROLS = {"zero": "no forces", "gravity": "compensates gravity", "hold": "computed torque towards the start"}
+CONTROLS = {
+    "zero": "no forces", "gravity": "compensates gravity", "hold": "computed torque towards the start",
+    "springs": "springs and dampers in all joints of one degree, towards the start",
+}  # fmt: skip
+
+DAMPING_TIME = 0.03
+"""Of --control springs, s: damping over stiffness."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,14 +63,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--force", type=numbers, action="append", default=[], metavar="JOINT=VALUE",
         help="a constant generalised force; may be repeated",
     )  # fmt: skip
-    group.add_argument("--stiffness", type=real(0, 1e9), help="of --control hold, 1/s^2 (default 100)")
-    group.add_argument("--method", default="DOP853", help="DOP853, Radau, ..., rk4, variational, ... (default DOP853)")
+    group.add_argument(
+        "--stiffness", type=real(0, 1e9), help="of --control hold, 1/s^2, or springs, N m/rad or N/m (default 100)"
+    )
+    group.add_argument(
+        "--method", help="DOP853, Radau, ..., rk4, variational, ... (default DOP853, or what the law of contact needs)"
+    )
     group.add_argument("--rtol", type=real(1e-14, 1.0), help="tolerance per step of adaptive methods (default 1e-9)")
     group.add_argument("--step", type=real(1e-9, 1e3), help="of methods of fixed step (default 1e-3)")
     group.add_argument("--samples", type=integer(2, 10**7), help="how many, evenly spaced; by default every step")
+    add_contacts(parser)
+    group.add_argument("--law", choices=LAWS, help="of contact (default rigid, where something can touch)")
     files = parser.add_argument_group("files")
     files.add_argument("--to", metavar="FILE", type=MOTION, help="write the motion: .csv, .npz or .parquet")
     files.add_argument("--plot", metavar="FILE", type=plot, help="draw it: .png, .svg or .pdf")
+    files.add_argument("--page", metavar="FILE", type=page, help="write a page that plays it: .html")
     add_common(parser)
 
 
@@ -70,14 +88,21 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
 
     if options.force and options.control != "zero":
         raise ArgumentError("--force and --control exclude each other")
-    if options.stiffness is not None and options.control != "hold":
-        raise ArgumentError("--stiffness belongs to --control hold; give that, too, or leave it out")
-    mechanism = open_model(options, numeric=True)
+    if options.stiffness is not None and options.control not in ("hold", "springs"):
+        raise ArgumentError("--stiffness belongs to --control hold or springs; give one, too, or leave it out")
+    mechanism, selection = opened(options, numeric=True)
+    if options.law is not None and not mechanism.contacts:
+        raise ArgumentError(f"--law {options.law}: nothing can touch; give --ground, or a model with contacts")
     terminal.progress(f"preparing {mechanism.name} ...")
     acting = options.include, options.constraints, options.elements
-    system = dynamics_of(mechanism, *acting)
+    law: dict[str, str] = {} if options.law is None else {"law": options.law}
+    system = dynamics_of(mechanism, *acting, **law)
     q, v, remarks = start(system, vector(options.q, "--q"), vector(options.v, "--v"))
-    system = dynamics_of(mechanism, *acting, q)  # neutral positions may not close loops
+    system = dynamics_of(mechanism, *acting, q, **law)  # neutral positions may not close loops
+    if system.contacts.points:
+        q, lifted = _lifted(system, q, bool(options.ground))
+        remarks += lifted
+    remarks += selection.notes if selection is not None else ()
     times = np.linspace(0, options.time, options.samples) if options.samples else options.time
     control = _control(options, system, q)
     terminal.progress()
@@ -90,6 +115,13 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     if options.plot is not None:
         write_whole(options.plot, motion.plot().savefig)
         written.append(options.plot)
+    if options.page is not None:
+        from dalembert.viewer import view
+
+        source = source_of(options.model)
+        folder = source.parent if source is not None and source.is_file() else None
+        view(motion, to=options.page, folder=folder)
+        written.append(options.page)
     if options.json:
         terminal.json(_described(motion) | {"remarks": remarks, "files": written})
         return code
@@ -99,6 +131,17 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     for path in written:
         terminal.say(f"  written: {path}", "good")
     return code
+
+
+def _lifted(system: Dynamics, q: np.ndarray, wanted: bool) -> tuple[np.ndarray, list[str]]:
+    """Positions at which nothing overlaps, if that is wanted; and what was done."""
+    from dalembert.simulation.contacting import checked_start
+
+    if system.law == "compliant" and not wanted:
+        return q, []
+    free = checked_start(system, q, None, wanted)
+    rise = float(abs(free - q).max())
+    return free, [f"lifted by {rise:.4g} m, until nothing overlaps"] if rise else []
 
 
 def _control(options: argparse.Namespace, system: Any, q0: np.ndarray) -> Any:
@@ -113,10 +156,31 @@ def _control(options: argparse.Namespace, system: Any, q0: np.ndarray) -> Any:
         return as_velocity(model, vector(options.force, "--force"), name="--force")
     if options.control == "zero":
         return None
-    tree = system if system.is_tree else Dynamics(model, constraints=(), elements=())
+    stiffness = 100.0 if options.stiffness is None else options.stiffness
+    if options.control == "springs":
+        return _springs(model, q0, stiffness)
+    tree = (
+        system if system.is_tree and not model.contacts else Dynamics(model, constraints=(), elements=(), contacts=())
+    )
     if options.control == "gravity":
         return lambda t, q, v: tree.gravity(q)
-    return _holding(tree, q0, np.full(model.nv, 100.0 if options.stiffness is None else options.stiffness))
+    return _holding(tree, q0, np.full(model.nv, stiffness))
+
+
+def _springs(model: Mechanism, q0: np.ndarray, stiffness: float) -> Callable[..., Any]:
+    """PD control of every joint of one degree, as walking robots have it: no force on a floating base."""
+    import numpy as np
+
+    joints = [joint for joint in model.joints if joint.nq == 1 and joint.mimic is None]
+    places = [model.q_slice(joint.name).start for joint in joints]
+    speeds = [model.v_slice(joint.name).start for joint in joints]
+
+    def control(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        tau = np.zeros(model.nv)
+        tau[speeds] = -stiffness * (q[places] - q0[places] + DAMPING_TIME * v[speeds])
+        return tau
+
+    return control
 
 
 def _holding(tree: Dynamics, q0: np.ndarray, stiffness: np.ndarray) -> Callable[..., Any]:
@@ -147,7 +211,50 @@ def _described(motion: Trajectory) -> dict[str, Any]:
         "v": {"first": motion.v[0], "last": motion.v[-1], "least": motion.v.min(axis=0), "most": motion.v.max(axis=0)},
         "largest_force": abs(motion.tau).max(axis=0),
         "energy": {"first": energy[0], "last": energy[-1], "change": energy[-1] - energy[0]},
+    } | ({} if motion.contacts is None else {"contacts": _touched(motion.contacts)})
+
+
+def _touched(contacts: ContactHistory) -> dict[str, Any]:
+    """What the contacts of a motion did."""
+    import numpy as np
+
+    points = {
+        name: {
+            "largest_force": np.linalg.norm(contacts.forces[:, k], axis=-1).max(),
+            "last_force": contacts.world_forces[-1, k],
+            "closed": float((contacts.mode[:, k] > 0).mean()),
+            "slides": float((contacts.mode[:, k] > 1).mean()),
+        }
+        for k, name in enumerate(contacts.names)
     }
+    return {
+        "points": points,
+        "residual": float(np.max(contacts.worst)),
+        "friction_loss": contacts.friction_loss[-1],
+        "impact_loss": contacts.impact_loss[-1],
+    }
+
+
+def _say_contacts(terminal: Terminal, contacts: ContactHistory) -> None:
+    found = _touched(contacts)
+    rows = [
+        (
+            name,
+            f"{x['closed']:.0%}",
+            f"{x['slides']:.0%}",
+            f"{x['largest_force']:.5g}",
+            *(f"{f:.5g}" for f in x["last_force"]),
+        )
+        for name, x in found["points"].items()
+        if x["closed"]
+    ]
+    terminal.say()
+    if not rows:
+        terminal.say("no contact closed", "dim")
+        return
+    terminal.table(("contact", "closed", "slides", "largest (N)", "last fx (N)", "fy", "fz"), rows)
+    lost = f"friction took {found['friction_loss']:.4g} J, impacts {found['impact_loss']:.4g} J"
+    terminal.say(f"  {lost}; the law is violated by at most {found['residual']:.2g} m/s", "dim")
 
 
 def _say(terminal: Terminal, motion: Trajectory) -> None:
@@ -177,5 +284,9 @@ def _say(terminal: Terminal, motion: Trajectory) -> None:
     acting = motion.dynamics.elements.names
     outside = [item.name for item in m.forces if item.name in acting and item.kind not in CONSERVATIVE]
     outside += [item.name for item in m.constraints if item.kind == "motion"]
+    if motion.dynamics.law == "compliant":
+        outside += [f"contact {name}" for name in motion.dynamics.contacts.names]
     if outside:
         terminal.say(f"  what {', '.join(outside)} gave or took is not in here", "dim")
+    if motion.contacts is not None:
+        _say_contacts(terminal, motion.contacts)

@@ -118,6 +118,7 @@ def dynamics_of(
     constraints: Sequence[str] | None,
     elements: Sequence[str] | None,
     near: Any = None,
+    **more: Any,
 ) -> Dynamics:
     """The dynamics of a mechanism, with loops and force elements where it has them.
 
@@ -127,6 +128,7 @@ def dynamics_of(
         constraints: constraints that hold, all by default.
         elements: force elements that act, all by default.
         near: positions as :func:`vector` gives them, around which kernels with constraints choose their rows.
+        more: other options of :class:`~dalembert.dynamics.Dynamics`.
     """
     from dalembert.dynamics import Dynamics
     from dalembert.simulation.state import as_position
@@ -137,6 +139,7 @@ def dynamics_of(
         elements=acting(elements),
         include=include,
         reference=as_position(mechanism, near),
+        **more,
     )
 
 

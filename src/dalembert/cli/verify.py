@@ -3,8 +3,8 @@
 Equations derived by Newton-Euler, Lagrange, Kane and in Kronecker form; every algorithm of inverse dynamics, inertia
 matrix and forward dynamics; laws such as the balance of power; the compiled kernels; and Pinocchio where it is
 installed. If joints have armature, damping or friction, derivations and kernels are compared with these terms too;
-algorithms and Pinocchio know nothing of them. The exit code is 1 if anything differs by more than the tolerance, or
-constraints cannot be assembled.
+algorithms and Pinocchio, whose model gets none here, are compared without them. The exit code is 1 if anything differs
+by more than the tolerance, or constraints cannot be assembled.
 
 examples:
   dalembert verify panda.urdf

@@ -44,7 +44,7 @@ class ForceSet:
 
     def __init__(self, mechanism: Mechanism, names: Sequence[str] | str = "all"):
         self.mechanism = mechanism
-        self.names = _chosen(mechanism, names)
+        self.names = self.chosen = _chosen(mechanism, names)
         self.programs: dict[str, Program] = {}
         for item in self._items(mechanism):
             if item.function is not None:
@@ -53,7 +53,7 @@ class ForceSet:
                 _refuse_idle(mechanism, item)
 
     def _items(self, mechanism: Mechanism) -> list[Force]:
-        return [item for item in mechanism.forces if item.name in self.names]
+        return [item for item in mechanism.forces if item.name in self.chosen]
 
     def each(self, state: State) -> dict[str, Effect]:
         """Generalised forces and actions on bodies of every chosen force, by name.

@@ -279,6 +279,27 @@ def _regular(M: np.ndarray) -> np.ndarray:
     return np.asarray(M + np.diag(1e-9 * trace))
 
 
+PROXIMAL_STEPS = 12
+"""Steps to the change of least energy, most of which are needed only where some motions have almost no mass."""
+
+
+def _least_energy(M: np.ndarray, G: np.ndarray, missing: np.ndarray) -> Solution:
+    """x with G x = missing and least x^T M x; of many, where some motions move no mass, a short one.
+
+    The inertia matrix alone may be singular. With a trace of its diagonal, E, it is not, and the minimum of
+    x^T M x + (x - y)^T E (x - y), y being the last result, tends to that of x^T M x (the proximal point method).
+    """
+    regular = _regular(M)
+    trace = regular - M
+    found = solve(regular, G, np.zeros(len(M)), missing)
+    for _ in range(PROXIMAL_STEPS):
+        last = found.a
+        found = solve(regular, G, trace @ last, missing)
+        if not np.isfinite(found.a).all() or np.abs(found.a - last).max(initial=0.0) <= 1e-15 * np.abs(last).max():
+            break
+    return found
+
+
 def project_velocity(
     system: Constrained, q: Any, v: Any, t: Any = 0.0, keep: Sequence[str] = (), tolerance: float = 1e-9
 ) -> np.ndarray:
@@ -366,7 +387,7 @@ def _nearest(
     free = np.ones(mechanism.nv, dtype=bool)
     free[velocities_named(mechanism, keep, f"{call}, keep")] = False
     missing = right - G @ x
-    solution = solve(_regular(M)[np.ix_(free, free)], G[:, free], np.zeros(int(free.sum())), missing)
+    solution = _least_energy(M[np.ix_(free, free)], G[:, free], missing)
     scale = np.abs(right).max(initial=0.0) + np.abs(G).max(initial=0.0) * max(np.abs(x).max(initial=0.0), floor)
     # Off the constraints rows that repeat each other differ, and no x satisfies them all.
     away = float(relative_violation(system, q, t))

@@ -56,6 +56,13 @@ class Surfaces:
         normal = arrays.asarray([-slopes[0], -slopes[1], 1])
         return self.at.apply(foot), self.at.rotate(normal / scalar.sqrt(dot(normal, normal)))
 
+    def height(self, x: Scalar, y: Scalar) -> Scalar:
+        """z of a curved ground above a point of its own x, y plane."""
+        if self.ground.kind == "height-field":
+            return _field(self.ground, x, y)[0]
+        program = _derivatives(self.ground.function, self.ground.names)
+        return inline(program, {"x": x, "y": y, "c": list(self.ground.coefficients)})["f"][0]
+
     def normal(self, k: int, point: Array) -> Array:
         """The unit normal of surface k near a point of the world."""
         return self.foot(k, point)[1]

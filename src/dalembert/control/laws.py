@@ -37,7 +37,7 @@ def gravity_compensation(mechanism: Moving, *, driven_base: bool = False) -> Ker
         driven_base: a free joint is refused, because no motor gives the six forces that the law asks of it; true allows
             it, for vehicles that have thrusters.
     """
-    return _dynamics(mechanism, driven_base).kernel("gravity")
+    return tree_dynamics(mechanism, driven_base).kernel("gravity")
 
 
 def pd_with_gravity(mechanism: Moving, *, driven_base: bool = False) -> Kernel:
@@ -55,7 +55,9 @@ def pd_with_gravity(mechanism: Moving, *, driven_base: bool = False) -> Kernel:
         error = difference(d.mechanism.tree, g["q"], g["q_ref"])
         return _part(d, "gravity", g) + g["kp"] * error - g["kd"] * g["v"]
 
-    return _kernel(_dynamics(mechanism, driven_base), "pd_with_gravity", {}, ("q", "v", "q_ref", "kp", "kd"), {}, law)
+    return _kernel(
+        tree_dynamics(mechanism, driven_base), "pd_with_gravity", {}, ("q", "v", "q_ref", "kp", "kd"), {}, law
+    )
 
 
 def computed_torque(mechanism: Moving, *, driven_base: bool = False) -> Kernel:
@@ -75,7 +77,7 @@ def computed_torque(mechanism: Moving, *, driven_base: bool = False) -> Kernel:
         return _part(d, "inverse_dynamics", {**g, "a": a})
 
     return _kernel(
-        _dynamics(mechanism, driven_base),
+        tree_dynamics(mechanism, driven_base),
         "computed_torque",
         {},
         ("q", "v", "q_ref", "v_ref", "a_ref", "kp", "kd"),
@@ -114,7 +116,7 @@ def operational_space(
     )
     if place.shape != (3,) or not np.isfinite(place).all():
         raise ArgumentError(f"point = {shown(point)}; give three numbers, finite ones")
-    dynamics = _dynamics(mechanism, driven_base)
+    dynamics = tree_dynamics(mechanism, driven_base)
     dynamics.mechanism.frame(frame)  # says if there is none
     m = 3 if task == "position" else 6
     if dynamics.mechanism.nv < m and not damping:
@@ -152,7 +154,13 @@ def operational_space(
     return _kernel(dynamics, "operational_space", extra, (*names, "q_ref", "posture_kp", "posture_kd"), options, law)
 
 
-def _dynamics(mechanism: Moving, driven_base: bool) -> Dynamics:
+def tree_dynamics(mechanism: Moving, driven_base: bool) -> Dynamics:
+    """The dynamics that a law is made of; what these laws are not for is refused.
+
+    Args:
+        mechanism: the mechanism, or its dynamics.
+        driven_base: whether a free joint is driven.
+    """
     given = movable(mechanism)
     found = given if isinstance(given, Dynamics) else Dynamics(given)
     if found.input_names != found.velocity_names() or found.takes_time != (not found.is_tree):

@@ -103,7 +103,11 @@ TABLE_5_1 = CostTable(
         ("(5.3.46b)", "20 -14; 19 -13; 16 -10; 17 -11"),
     ),
     (_poly(93, -69), _poly(81, -66), _poly(73, -50), _poly(71, -56)),
-    notes=("reproduced exactly, line by line: a rotation costs 8 multiplications and 4 additions, 4 and 2 if right",),
+    notes=(
+        "a further joint costs here, line by line, exactly what is printed: a rotation takes 8 multiplications and 4 "
+        "additions, 4 and 2 if right; the constants differ where terms of the first links vanish",
+        "of right twists the document keeps all components of s, of which one is zero; that is why fewer are counted",
+    ),
 )  # fmt: skip
 
 TABLE_5_2 = CostTable(
@@ -156,7 +160,7 @@ TABLE_6_1 = CostTable(
     notes=(
         "(6.3.29a): 7n-14 additions would match the other columns; the printed total uses 7n-10",
         "(6.3.30b) is not reproduced: one step costs 14 and 10, not 14 and 7; where only the last component is needed "
-        "10 and 8, not 4 and 3. Step 3 alone, counted for n = 6, costs 226 and 152 against 240 and 125 in the table",
+        "10 and 8, not 4 and 3",
     ),
 )  # fmt: skip
 
@@ -201,7 +205,11 @@ TABLE_7_1 = CostTable(
     ),
     (_poly(27, 61, -88), _poly("33/2", "181/2", -107), _poly(15, 53, -68), _poly("21/2", "169/2", -95)),
     printed={"additions": _poly("33/2", "201/2", -107)},
-    notes=("the printed total of the additions, 16.5n^2+100.5n-107 or 1090, is a slip: the rows give 1030",),
+    notes=(
+        "s' of (7.3.12e), of which s_ji is made as well, is counted there; E and L are turned by two plane turns each, "
+        "which takes fewer multiplications than a rotation of every column",
+        "the printed total of the additions, 16.5n^2+100.5n-107 or 1090, is a slip: the rows give 1030",
+    ),
 )  # fmt: skip
 
 TABLE_7_2 = CostTable(
@@ -215,6 +223,7 @@ TABLE_7_2 = CostTable(
     notes=(
         "with Table 7.1: 2186 and 2040 for n = 6 (1980 without the slip there), 1726 and 1740 for right twists, "
         "beyond inverse dynamics",
+        "counted as the formulas stand, with z_i.H and z_i.G formed once for every pair; the document shares more",
     ),
 )  # fmt: skip
 

@@ -10,73 +10,28 @@ serve where the THESIS has symbols, because everything computed from them alone 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-
-from dalembert.algebra.transform import Transform
 from dalembert.algorithms.economy import economical
 from dalembert.algorithms.forward_dynamics import FORWARD_DYNAMICS
 from dalembert.algorithms.inertia_matrix import INERTIA_MATRIX
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
 from dalembert.algorithms.sensitivity import sensitivity
+from dalembert.costs.arm import TWISTS, Count, generic_arm
+from dalembert.costs.lines import inertia_matrix_lines, inverse_dynamics_lines, sensitivity_lines
 from dalembert.costs.published import PUBLISHED, PUMA_560, CostTable, Polynomial
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 from dalembert.formats import load
-from dalembert.model import WORLD, Body, Inertia, Joint, Mechanism, Tree
+from dalembert.model import Tree
 from dalembert.model.checks import shown
 from dalembert.text.layout import aligned
 from dalembert.tracing.cost import cost
 from dalembert.tracing.program import Program
 from dalembert.tracing.trace import trace
-
-TWISTS = {
-    "general": "no special angle",
-    "right": "every twist 90 degrees",
-    "alternating": "twists 0 and 90 degrees in turn",
-}
-"""The generic arms: name of the twist -> what it means."""
-
-
-class Count(NamedTuple):
-    """Operations of a straight-line program; divisions count as multiplications."""
-
-    multiplications: int
-    additions: int
-
-    def __str__(self) -> str:
-        return f"{self.multiplications} / {self.additions}"
-
-    def beyond(self, other: Count) -> Count:
-        """What is left when the operations of another count are taken away."""
-        return Count(self.multiplications - other.multiplications, self.additions - other.additions)
-
-
-def generic_arm(n: int, twist: str = "general") -> Mechanism:
-    """A chain of n revolute joints in which only the twists may be special.
-
-    Args:
-        n: number of joints.
-        twist: one of :data:`TWISTS`.
-    """
-    if twist not in TWISTS:
-        raise ArgumentError(f"twist = {twist!r}; choose one of {', '.join(TWISTS)}")
-    rng = np.random.default_rng(0)
-    bodies, joints = [], []
-    for k in range(n):
-        alpha = {"general": rng.uniform(0.3, 1.2), "right": math.pi / 2, "alternating": k % 2 * math.pi / 2}[twist]
-        spread = rng.normal(size=(3, 3)) * 0.1
-        second = spread @ spread.T + 0.05 * np.eye(3)  # positive, so that a real body has this inertia
-        matter = Inertia(rng.uniform(1, 3), rng.normal(size=3) * 0.1, np.trace(second) * np.eye(3) - second)
-        place = Transform.modified_dh(alpha, rng.uniform(0.1, 0.5), 0, rng.uniform(0.1, 0.5))
-        bodies.append(Body(f"link{k + 1}", matter))
-        joints.append(Joint(f"joint{k + 1}", "revolute", f"link{k}" if k else WORLD, f"link{k + 1}", place))
-    return Mechanism(f"generic arm, {n} joints, {twist} twist", tuple(bodies), tuple(joints))
 
 
 def count(program: Program) -> Count:
@@ -140,6 +95,14 @@ def _counted(n: int, twist: str) -> dict[str, Count]:
     return found
 
 
+_LINES: dict[str, Callable[[int, str], dict[str, Count]]] = {
+    "5.1": inverse_dynamics_lines,
+    "6.1": inertia_matrix_lines,
+    "7.1": sensitivity_lines,
+    "7.2": sensitivity_lines,
+}
+"""Table -> the same equations, counted by a program."""
+
 _OURS = {
     "5.2": {
         "Algorithm 5.5 as printed, terms shared": "augmented-links",
@@ -190,6 +153,8 @@ _OURS = {
 def cost_tables(n: int = 6) -> str:
     """The tables as text, each followed by our counts for the same arm: multiplications / additions; then the PUMA 560.
 
+    Figures under "from the document" are copied, those under "counted here" were counted by a program just now.
+
     Args:
         n: number of joints, at least 2, for which the polynomials are evaluated and our algorithms counted.
     """
@@ -217,6 +182,10 @@ def table_counts(n: int = 6) -> dict[str, dict[str, Any]]:
                 for name, row in rows.items()
             }
             | ({"total as printed": printed} if printed else {}),
+            "counted": {
+                twist: {name: row._asdict() for name, row in rows.items()}
+                for twist, rows in line_counts(table, n).items()
+            },
             "dalembert": {
                 ours: {twist: counts[twist][name]._asdict() for twist in TWISTS}
                 for ours, name in _OURS.get(table.number, {}).items()
@@ -227,6 +196,22 @@ def table_counts(n: int = 6) -> dict[str, dict[str, Any]]:
         "published": {who: Count(*published)._asdict() for who, published in PUMA_560.items()},
         "dalembert": {"kernel": _puma_count()._asdict()},
     }
+    return found
+
+
+def line_counts(table: CostTable, n: int) -> dict[str, dict[str, Count]]:
+    """The rows of a table counted by a program, and their sum: twist -> row -> count; empty for other tables.
+
+    Args:
+        table: one of :data:`~dalembert.costs.published.PUBLISHED`.
+        n: number of joints.
+    """
+    if table.number not in _LINES:
+        return {}
+    found = {}
+    for twist in TWISTS:
+        rows = {name: _LINES[table.number](n, twist)[name] for name in table.rows}
+        found[twist] = {**rows, "total": Count(*(sum(part) for part in zip(*rows.values())))}
     return found
 
 
@@ -246,10 +231,12 @@ def _lines(table: CostTable, n: int, counts: dict[str, dict[str, Count]]) -> Ite
         body.append(("total", *(_cell(entry, n) for entry in table.total)))
     if table.printed:
         body.append(("total as printed", *(_cell(table.printed.get(c), n) for c in table.columns)))
-    yield from aligned([("", *table.columns), *body], indent="  ")
-    if table.number in _OURS:
-        rows = [(ours, *(str(counts[t][name]) for t in TWISTS)) for ours, name in _OURS[table.number].items()]
-        yield from aligned([(f"dalembert, n = {n}", *TWISTS), *rows], indent="  ")
+    yield from aligned([("from the document", *table.columns), *body], indent="  ")
+    lines = line_counts(table, n)
+    rows = [(name, *(str(lines[t][name]) for t in TWISTS)) for name in (*table.rows, "total")] if lines else []
+    rows += [(ours, *(str(counts[t][name]) for t in TWISTS)) for ours, name in _OURS.get(table.number, {}).items()]
+    if rows:
+        yield from aligned([(f"counted here, n = {n}", *TWISTS), *rows], indent="  ")
     for note in table.notes:
         yield f"  note: {note}"
 

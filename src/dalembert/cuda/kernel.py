@@ -68,6 +68,8 @@ class CudaKernel:
         self._lock = threading.RLock()
         self._cores = [port.shape for port in self.inputs]
         self._cupy: Any = None  # set when the first code is compiled
+        self.result: Callable[..., Any] | None = None
+        """Makes one object of several results, by position: a class of named tuples."""
 
     def set_defaults(self, values: Mapping[str, Any]) -> None:
         """Values that inputs have where a call leaves them out.
@@ -119,13 +121,16 @@ class CudaKernel:
                 if quick is None:
                     quick = tensors.quick(self, inputs, out)
                 if quick is not None:
-                    return quick
-            return self._slow(inputs, out, named)
+                    return self._named(quick)
+            return self._named(self._slow(inputs, out, named))
         except Exception as error:
             found = arrays.device_error(self.name, error)
             if found is None:
                 raise
             raise found from error
+
+    def _named(self, found: Any) -> Any:
+        return self.result(*found) if self.result is not None and isinstance(found, tuple) else found
 
     def launch(
         self,
@@ -157,6 +162,7 @@ class CudaKernel:
     def _slow(self, inputs: tuple[Any, ...], out: Any, named: dict[str, Any]) -> Any:
         """The general case: everything is checked, and converted where needed."""
         given, _ = self.arguments.positional(inputs, named)
+        given = self.arguments.spelt_out(given)
         self.arguments.refuse_masked(given)
         kind = arrays.library(given)
         batches = (isinstance(x, np.ndarray) and x.ndim > len(port.shape) for x, port in zip(given, self.inputs))

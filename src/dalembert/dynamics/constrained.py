@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.scalar import Scalar
@@ -160,6 +162,24 @@ def forward_dynamics_derivatives(s: Setting, q: Array, v: Array, tau: Array, t: 
     return _slope(s, a, q, tangent_map(s.tree, q)), _slope(s, a, v, unit), _slope(s, a, tau, unit)
 
 
+def forward_dynamics_variation(
+    s: Setting, q: Array, v: Array, tau: Array, dq: Array, dv: Array, dtau: Array, t: Scalar
+) -> tuple[Array, Array]:
+    """By differentiating the program of the accelerations along one direction."""
+    a = forward_dynamics(s, q, v, tau, t)
+    direction = np.concatenate([product(tangent_map(s.tree, q), dq), dv, dtau])
+    return a, _slope(s, a, np.concatenate([q, v, tau]), direction)
+
+
+def inverse_dynamics_variation(
+    s: Setting, q: Array, v: Array, a: Array, dq: Array, dv: Array, da: Array, t: Scalar
+) -> tuple[Array, Array]:
+    tau, dtau = derived.inverse_dynamics_variation(s, q, v, a, dq, dv, da)
+    push = _pushed(s, q, v, t)
+    direction = np.concatenate([product(tangent_map(s.tree, q), dq), dv])
+    return tau - push, dtau - _slope(s, push, np.concatenate([q, v]), direction)
+
+
 def linearize(s: Setting, q: Array, v: Array, tau: Array, t: Scalar) -> tuple[Array, Array]:
     if s.constraints.count:
         raise UnsupportedError(
@@ -272,6 +292,7 @@ ELEMENTS_ENTER: dict[str, Quantity] = {
         "bias": bias,
         "inverse_dynamics_derivatives": inverse_dynamics_derivatives,
         "inverse_dynamics_derivatives_nonzeros": _not_sparse,
+        "inverse_dynamics_variation": inverse_dynamics_variation,
         "sensitivities": sensitivities,
         "inverse_dynamics_hessian": inverse_dynamics_hessian,
         "cartesian_inverse_dynamics": cartesian_inverse_dynamics,
@@ -286,6 +307,10 @@ ROWS_ENTER: dict[str, Quantity] = {
     "forward_dynamics_derivatives": Quantity(
         _STATE, tree.BASIC["forward_dynamics_derivatives"].outputs, forward_dynamics_derivatives,
         "First derivatives of forward dynamics under constraints and force elements; dq along tangent vectors.",
+        loads=True, solves=True),
+    "forward_dynamics_variation": Quantity(
+        (*_STATE[:3], "dq", "dv", "dtau", "t"), {"a": ("n",), "da": ("n",)}, forward_dynamics_variation,
+        "Forward dynamics under constraints and force elements, and its change along one change of q, v and tau.",
         loads=True, solves=True),
     "linearize": Quantity(
         _STATE, tree.BASIC["linearize"].outputs, linearize,

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from dalembert import algorithms
+from dalembert import algorithms, kinematics
 from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array
 from dalembert.algorithms.economy.cheapest import cheapest
 from dalembert.algorithms.sensitivity import sensitivity
 from dalembert.algorithms.triangular import factor
+from dalembert.algorithms.variation import accelerations_of, solver_of, varied
 from dalembert.dynamics.quantity import Quantity, Setting, direct
 from dalembert.dynamics.tree import FORCE_RIVALS, INERTIA_RIVALS, force_algorithm, mass_matrix
 from dalembert.errors import UnsupportedError
@@ -42,6 +43,38 @@ def inverse_dynamics_hessian(s: Setting, q: Array, v: Array, a: Array) -> tuple[
         s.derivative(found.V, v, by_v),
         s.derivative(found.D, q, by_q),
     )
+
+
+def inverse_dynamics_variation(
+    s: Setting, q: Array, v: Array, a: Array, dq: Array, dv: Array, da: Array
+) -> tuple[Array, Array]:
+    value, change = varied(s.tree, q, v, a, dq, dv, da, s.loads)
+    added = 0 * da if s.joints.armature is None else s.joints.armature * da
+    added = added if s.joints.damping is None else added + s.joints.damping * dv
+    return value.tau + s.joints.of(v, a), change.tau + added
+
+
+def forward_dynamics_variation(
+    s: Setting, q: Array, v: Array, tau: Array, dq: Array, dv: Array, dtau: Array
+) -> tuple[Array, Array]:
+    a = solver_of(s.tree)(s.tree, q, v, tau - s.joints.resistance(v), s.loads, s.joints.armature)
+    _, change = varied(s.tree, q, v, a, dq, dv, arrays.zeros(s.nv), s.loads)
+    left = dtau - change.tau
+    left = left if s.joints.damping is None else left - s.joints.damping * dv
+    return a, accelerations_of(s.tree, q, left, s.joints.armature)
+
+
+def velocity_derivatives(s: Setting, q: Array, v: Array) -> tuple[Array, Array]:
+    found = kinematics.velocity_derivatives(s.mechanism, q, v, **s.options)
+    return found.by_q, found.by_v
+
+
+def acceleration_derivatives(s: Setting, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
+    return tuple(kinematics.acceleration_derivatives(s.mechanism, q, v, a, **s.options))
+
+
+def kinetic_energy_gradient(s: Setting, q: Array, v: Array) -> Array:
+    return algorithms.energy.kinetic_energy_gradient(s.tree, q, v)
 
 
 def hessian(s: Setting, q: Array) -> Array:
@@ -113,6 +146,31 @@ DERIVED: dict[str, Quantity] = {
         "y with kinetic energy = y . pi, that of rotors apart."),
     "potential_energy_regressor": Quantity(
         ("q",), {"y": ("p",)}, direct(algorithms.potential_energy_regressor), "y with potential energy = y . pi."),
+    "reference_regressor": Quantity(
+        ("q", "v", "v_ref", "a_ref"), {"Y": ("n", "p")}, direct(algorithms.reference_regressor),
+        "Y with M a_ref + C(q, v) v_ref + g = Y pi, Mdot - 2C skew: for adaptive control (Slotine, Li)."),
+    "momentum": Quantity(
+        ("q", "v"), {"h": (6,)}, direct(algorithms.momentum),
+        "[linear momentum; angular momentum about a point of the world], world axes.", options={"point": (0, 0, 0)}),
+    "kinetic_energy_gradient": Quantity(
+        ("q", "v"), {"dT_dq": ("n",)}, kinetic_energy_gradient,
+        "dT/dq along tangent vectors, velocities held fixed; O(n)."),
+    "inverse_dynamics_variation": Quantity(
+        ("q", "v", "a", "dq", "dv", "da"), {"tau": ("n",), "dtau": ("n",)}, inverse_dynamics_variation,
+        "Inverse dynamics, and its change D da + V dv + P dq along one change of the state: O(n), without matrices.",
+        loads=True),
+    "forward_dynamics_variation": Quantity(
+        ("q", "v", "tau", "dq", "dv", "dtau"), {"a": ("n",), "da": ("n",)}, forward_dynamics_variation,
+        "Forward dynamics, and its change along one change of positions, velocities and forces: O(n), no matrices.",
+        loads=True),
+    "velocity_derivatives": Quantity(
+        ("q", "v"), {"dv_dq": (6, "n"), "dv_dv": (6, "n")}, velocity_derivatives,
+        "Derivatives of a frame's velocity, [linear; angular]; dq along tangent vectors.",
+        options={**_POINT, "axes": "world"}),
+    "acceleration_derivatives": Quantity(
+        ("q", "v", "a"), {"da_dq": (6, "n"), "da_dv": (6, "n"), "da_da": (6, "n")}, acceleration_derivatives,
+        "Derivatives of a frame's acceleration, [linear; angular], without gravity; dq along tangent vectors.",
+        options={**_POINT, "axes": "world"}),
     "hessian": Quantity(
         ("q",), {"H": (6, "nn")}, hessian,
         "Hessian of a frame's point and rotation: [linear; angular] acceleration = J a + H (v x v) (Kronecker). "

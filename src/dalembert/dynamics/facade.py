@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import warnings
 from collections.abc import Callable, Mapping, Sequence, Set
 from functools import cached_property
 from pathlib import Path
@@ -38,16 +39,20 @@ from dalembert.constraints.solve import Solution, project_acceleration, project_
 from dalembert.constraints.state import States
 from dalembert.constraints.vicinity import Sample, samples, usual_size
 from dalembert.constraints.violation import relative_violation
+from dalembert.contact.compliant import CompliantSet
 from dalembert.contact.rows import ContactSet
 from dalembert.dynamics.catalogue import ALL_QUANTITIES, CONSTRAINT_QUANTITIES, CONTACT_QUANTITIES, quantity_of
+from dalembert.dynamics.contacting import LAWS
 from dalembert.dynamics.drives import Drives, drive_forces
 from dalembert.dynamics.frame_quantity import FrameQuantity
 from dalembert.dynamics.linearization import LinearModel, linear_model
+from dalembert.dynamics.naming import ByName
 from dalembert.dynamics.parameters import Parameters
 from dalembert.dynamics.quantity import Quantity, Setting, Solver, nonzeros
 from dalembert.dynamics.reactions import Reaction, find_reactions
+from dalembert.dynamics.results import RESULTS
 from dalembert.dynamics.stages import STAGES
-from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
+from dalembert.errors import ArgumentError, ModelWarning, SingularityError, UnsupportedError
 from dalembert.model import Mechanism
 from dalembert.model.checks import (
     expect,
@@ -65,20 +70,24 @@ from dalembert.model.singularity import WHY, singular_motions
 from dalembert.model.tree import Tree, branches, coordinate_branches, element_branches
 from dalembert.native.arguments import precision
 from dalembert.native.kernel import Kernel
+from dalembert.text.suggest import hint
 from dalembert.tracing.cost import Cost
 from dalembert.tracing.program import Port, Program
 
 if TYPE_CHECKING:  # imported when a device is asked for
     from dalembert.cuda.stages import Stage
     from dalembert.cuda.warps import Parts
+    from dalembert.dynamics.attributes import QuantityAttributes
     from dalembert.dynamics.fmu import Output
+else:
+    QuantityAttributes = object  # quantities are made when they are asked for; type checkers know them beforehand
 
 METHODS = ("multipliers", "projection")
 """How a kernel finds accelerations; see :mod:`dalembert.constraints.straight_line`."""
 
 SETTINGS = frozenset({
     "mechanism", "constraints", "elements", "contacts", "limits", "wrenches", "include", "method", "independent",
-    "reference", "regularisation", "stabilisation", "parameters", "dtype", "device", "optimise",
+    "law", "reference", "regularisation", "stabilisation", "parameters", "dtype", "device", "optimise",
 })  # fmt: skip
 """What kernels are made from; fixed, so that those made early and late agree."""
 
@@ -87,16 +96,18 @@ _DERIVED = {"mechanism", "constraints", "elements", "contacts", "method", "param
 
 Form = Callable[[Tree], Tree] | None
 
+OPEN_CONTACTS = ("forward_dynamics", "forward_dynamics_derivatives", "linearize", "multipliers")
+"""Quantities that would depend on contacts if these had no impacts; whoever asks for one is warned, once."""
+
 FOREIGN_HINTS = {
     "torch": "TorchDynamics takes it, and passes derivatives on",
     "jax": "JaxDynamics takes it, and passes derivatives on",
     "cuda": "for which kernels are made by Dynamics(..., device='cuda')",
-    "mapping": "q_slice(joint) and v_slice(joint) of the mechanism say where a joint has its numbers",
 }
 """What errors of kernels add for arguments that are no arrays of NumPy."""
 
 
-class Dynamics:
+class Dynamics(QuantityAttributes):
     """The dynamics of one mechanism, with everything that is in it, as compiled kernels.
 
     Every attribute named in :data:`~dalembert.dynamics.ALL_QUANTITIES` is a kernel: ``inverse_dynamics``,
@@ -131,9 +142,12 @@ class Dynamics:
         mechanism: the mechanism.
         constraints: names of the constraints that hold, or ``"all"``.
         elements: names of the force elements that act, or ``"all"``.
-        contacts: names of the contacts that may close, or ``"all"``. They act in ``contact_step``, and in ``simulate``
-            and ``rollout``; ``forward_dynamics`` is that of open contacts, and warns.
+        contacts: names of the contacts that may close, or ``"all"``. Rigid ones act in ``contact_step``, and in
+            ``simulate`` and ``rollout``; ``forward_dynamics`` is that of open contacts, and warns.
         limits: names of the joints whose ranges end in stops, or ``"all"``; they are rows beside contacts.
+        law: of the contacts. ``"rigid"`` and ``"convex"`` ones, the latter MuJoCo's, act in steps; ``"compliant"`` ones
+            are springs, dampers and smooth friction, which act everywhere as force elements do and are listed with
+            ``elements``.
         wrenches: names of frames on which external wrenches ``[force; moment]`` act, frame axes, at its origin.
         include: which of ``armature``, ``damping`` and ``friction`` of the joints enter; none by default.
         parameters: addresses of numbers that stay inputs, such as ``"link7.mass"``, see
@@ -159,6 +173,7 @@ class Dynamics:
         elements: Sequence[str] | str = "all",
         contacts: Sequence[str] | str = "all",
         limits: Sequence[str] | str = (),
+        law: str = "rigid",
         wrenches: Sequence[str] = (),
         include: Sequence[str] = (),
         parameters: Sequence[str] | Mapping[str, float] = (),
@@ -177,7 +192,9 @@ class Dynamics:
         wrenches = _names("wrenches", wrenches)
         self.mechanism = mechanism
         self.constraints = ConstraintSet(mechanism)
-        self.elements = ForceSet(mechanism, elements)
+        self.law = expect_choice(law, LAWS, "there is no law of contact")
+        compliant = self.law == "compliant"
+        self.elements = CompliantSet(mechanism, elements, contacts) if compliant else ForceSet(mechanism, elements)
         self.wrenches = wrenches
         for name in wrenches:
             mechanism.frame(name)
@@ -185,6 +202,12 @@ class Dynamics:
         joint_forces(mechanism, self.include)  # raises for an unknown term
         self.contacts = ContactSet(mechanism, contacts, limits, "friction" in self.include)
         self.limits = self.contacts.limited
+        if compliant and self.limits:
+            raise UnsupportedError(
+                f"stops of joints are rigid here, and law = 'compliant' has none ({', '.join(self.limits)})",
+                argument="limits",
+                remedy="give stops as force elements of kind 'joint-stop', or law='rigid'",
+            )
         self._method = None if method is None else expect_choice(method, METHODS, "Dynamics, method")
         if self._method is not None:
             self.method  # noqa: B018 - raises where it does not suit the mechanism
@@ -305,7 +328,7 @@ class Dynamics:
         options = {name: getattr(self, name) for name in SETTINGS - _DERIVED}
         given = self._parameters.given or self._parameters.addresses
         options |= {
-            "elements": self.elements.names,
+            "elements": self.elements.chosen,
             "contacts": self.contacts.names,
             "method": self._method,
             "parameters": given,
@@ -346,6 +369,8 @@ class Dynamics:
             else:
                 made = Kernel(name, inputs, outputs, thunk, self._key(name, spec, chosen), dtype, doc)
             made.arguments.hints.update(self._hints)
+            made.arguments.by_name = self.by_name
+            made.result = RESULTS.get(name)
             if defaults := self._defaults:
                 made.set_defaults(defaults)
             self._kernels[key] = made
@@ -357,15 +382,34 @@ class Dynamics:
             known = (*ALL_QUANTITIES, *CONSTRAINT_QUANTITIES, *CONTACT_QUANTITIES)
             expect_choice(name, known, "there is no quantity")
         assert spec is not None
+        if name.startswith("contact_step") and self.law == "compliant":
+            raise UnsupportedError(
+                f"the contacts of {self.mechanism.name!r} are compliant here, and contact_step is that of rigid ones",
+                argument="law",
+                remedy="use forward_dynamics, in which they act, or Dynamics(..., law='rigid')",
+            )
         return spec
 
-    def __getattr__(self, name: str) -> Any:
-        spec = ALL_QUANTITIES.get(name) or CONSTRAINT_QUANTITIES.get(name) or CONTACT_QUANTITIES.get(name)
-        if spec is None or "_kernels" not in self.__dict__:
-            raise AttributeError(f"Dynamics has no attribute {name!r}; quantities are {', '.join(ALL_QUANTITIES)}")
-        found = self.kernel(name) if not spec.options else FrameQuantity(self, name)
-        self.__dict__[name] = found  # so that the next look-up costs nothing
-        return found
+    if not TYPE_CHECKING:  # which would let every misspelt name pass
+
+        def __getattr__(self, name: str) -> Any:
+            spec = ALL_QUANTITIES.get(name) or CONSTRAINT_QUANTITIES.get(name) or CONTACT_QUANTITIES.get(name)
+            if spec is None or "_kernels" not in self.__dict__:
+                known = (*ALL_QUANTITIES, *CONSTRAINT_QUANTITIES, *CONTACT_QUANTITIES)
+                raise AttributeError(f"Dynamics has no attribute {name!r}{hint(name, known, 'quantities are')}")
+            if name in OPEN_CONTACTS and self.law == "rigid" and (self.contacts.points or self.limits):
+                warnings.warn(
+                    ModelWarning(
+                        f"{name} of {self.mechanism.name!r} is that of open contacts: forces of rigid contacts are "
+                        "known of a step only",
+                        remedy="contact_step, simulate and rollout have them; Dynamics(mechanism, contacts=()) has "
+                        "none, and no warning",
+                    ),
+                    stacklevel=2,
+                )
+            found = self.kernel(name) if not spec.options else FrameQuantity(self, name)
+            self.__dict__[name] = found  # so that the next look-up costs nothing
+            return found
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in SETTINGS and "_kernels" in self.__dict__:
@@ -392,7 +436,7 @@ class Dynamics:
         own = {name.strip("_"): getattr(self, name) for name in (*settings, "dtype", "device", "mechanism")}
         return (
             own
-            | {"elements": self.elements.names, "parameters": self._parameters.__getstate__()["given"]}
+            | {"elements": self.elements.chosen, "parameters": self._parameters.__getstate__()["given"]}
             | {"addresses": self._parameters.addresses}
         )
 
@@ -529,7 +573,7 @@ class Dynamics:
         return Setting(
             mechanism, self.include, options, wrenches, forward, form, self.constraints, self.elements, symbols,
             Solver(self.method if self.rows else "multipliers", lambda: self.pivots, self.regularisation,
-                   self.stabilisation), self.contacts,
+                   self.stabilisation), self.contacts, self.law,
         )  # fmt: skip
 
     def setting(self, parameters: Any = None) -> Setting:
@@ -661,7 +705,7 @@ class Dynamics:
         content = [self._content, name, chosen, self._parameters.addresses, self.wrenches, self.elements.names]
         content += [self.include, self.stabilisation, self.optimise]
         if name in CONTACT_QUANTITIES:
-            content.append(self.contacts.key)
+            content += [self.contacts.key, self.law]
         if spec.solves and (self.rows or name not in CONTACT_QUANTITIES):
             content += [self.method, self.pivots, self.regularisation]
         return hashlib.sha256(fingerprint(content).encode()).hexdigest()
@@ -705,7 +749,16 @@ class Dynamics:
             "{name: value}), dalembert.substitute(mechanism, {name: value}), or, for the default values of a TOML "
             "description, load(..., parameters='default')"
         )
-        return {"wrenches": wrenches, "parameters": numbers + mend, **FOREIGN_HINTS}
+        settings = {
+            name: f"that is a setting of all kernels: Dynamics(mechanism, {name}=...)"
+            for name in SETTINGS - {"mechanism", "wrenches", "parameters", "dtype"}
+        }
+        return {"wrenches": wrenches, "parameters": numbers + mend, **FOREIGN_HINTS, **settings}
+
+    @cached_property
+    def by_name(self) -> ByName:
+        """Makes vectors of values by name: of joints, parameters, frames."""
+        return ByName(self.mechanism, self.parameter_names, self.parameter_values, self.wrenches)
 
     @property
     def _defaults(self) -> dict[str, Any]:

@@ -63,6 +63,7 @@ class Setting:
         parameters: the scalars that have replaced the symbols of the mechanism; None if nothing was replaced.
         touching: the contacts, limits and dry friction that act; the contacts of the mechanism by default.
         solver: how constrained accelerations are found.
+        law: of contact.
     """
 
     mechanism: Mechanism
@@ -76,6 +77,7 @@ class Setting:
     parameters: Any = None
     solver: Solver = Solver()
     touching: ContactSet | None = None
+    law: str = "rigid"
 
     @property
     def nv(self) -> int:
@@ -119,7 +121,8 @@ class Quantity:
     """How to compute one quantity.
 
     Args:
-        inputs: names among q, v, a, tau, xdd, multipliers, impulses, h, t; the step h and time come last.
+        inputs: names among q, v, a, tau, xdd, multipliers, impulses, h, t; the step h and time come last. Others have
+            nv entries, such as the changes dq, dv and the references v_ref, a_ref.
         outputs: output name -> shape, in which letters stand for sizes: ``"n"`` for nv, ``"2n"`` for twice that,
             ``"nn"`` for its square, ``"p"`` for the number of inertial parameters, ``"m"`` for that of coordinates,
             ``"rows"`` for that of constraint rows, ``"elements"`` for that of force elements, ``"points"`` for that of
@@ -209,7 +212,11 @@ class Quantity:
         unknown = [option for option in given if option not in self.options]
         if unknown:
             takes = ", ".join((*self.options, *(["algorithm"] if self.algorithms else []))) or "none"
-            raise ArgumentError(f"{name} has no option {unknown[0]!r}; it takes {takes}")
+            setting = unknown[0] in ("include", "constraints", "elements", "device")
+            hint = (
+                f"; {unknown[0]} is a setting of all kernels: Dynamics(mechanism, {unknown[0]}=...)" if setting else ""
+            )
+            raise ArgumentError(f"{name} has no option {unknown[0]!r}; it takes {takes}{hint}")
         chosen = {**self.options, **given}
         missing = [option for option, value in chosen.items() if value is ...]
         if missing:

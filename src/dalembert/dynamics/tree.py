@@ -91,8 +91,7 @@ def forward_dynamics_derivatives(s: Setting, q: Array, v: Array, tau: Array) -> 
     a = factors.solve(tau - bias(s, q, v))
     found = sensitivity(s.tree, q, v, a, s.loads)  # computes D in the same way
     V = with_armature(found.V, s.joints.damping)
-    dq, dv = factors.solve_columns(-found.P, -V)
-    return dq, dv, factors.inverse()
+    return factors.slopes(-found.P, -V)
 
 
 def linearize(s: Setting, q: Array, v: Array, tau: Array) -> tuple[Array, Array]:
@@ -224,7 +223,8 @@ BASIC: dict[str, Quantity] = {
         ("q",), {"c": (3,)}, direct(kinematics.center_of_mass), "Centre of the moving mass, world axes, m."),
     "pose": Quantity(
         ("q",), {"rotation": (3, 3), "position": (3,)}, pose,
-        "Rotation (frame to world components) and position of a frame in the world.", options={"frame": ...}),
+        "Rotation (frame to world components) of a frame in the world, and position of its point.",
+        options={"frame": ..., "point": (0, 0, 0)}),
     "jacobian": Quantity(
         ("q",), {"J": (6, "n")}, jacobian,
         f"Geometric Jacobian: {_SIX} velocity of a frame's point = J v.", options=_AT),

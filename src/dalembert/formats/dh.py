@@ -1,4 +1,4 @@
-"""Serial chains from Denavit-Hartenberg tables, modified (proximal, Craig, the THESIS) or standard (distal).
+"""Chains and trees from Denavit-Hartenberg tables, modified (proximal, Craig, the THESIS) or standard (distal).
 
 Both conventions describe link i by ``alpha, a`` along and about an x axis and ``theta, d`` about and along the joint
 axis z. Of a revolute joint the angle is ``theta + q``, of a prismatic one the offset is ``d + q``.
@@ -44,7 +44,7 @@ JOINTS = {
 GEOMETRY = ("alpha", "a", "theta", "d")
 KEYS = (
     *GEOMETRY, "joint", "offset", "name", "joint_name", "mass", "center", "inertia", "limits", "damping", "friction",
-    "armature",
+    "armature", "parent", "gamma", "b",
 )  # fmt: skip
 
 
@@ -59,7 +59,7 @@ def from_dh(
     notes: Sequence[str] = (),
     strict: bool = True,
 ) -> Mechanism:
-    """A serial chain from a Denavit-Hartenberg table; every number may be a SymPy expression.
+    """A chain or tree from a Denavit-Hartenberg table; every number may be a SymPy expression.
 
     A row is a sequence ``(alpha, a, theta, d)`` or ``(alpha, a, theta, d, "R" or "P")``, in this order for both
     conventions, or a mapping with any of the keys
@@ -70,7 +70,10 @@ def from_dh(
     - ``name`` of the link (``link1``, ...) and ``joint_name`` (``joint1``, ...);
     - ``mass``, ``center`` (centre of mass in the DH frame of the link) and ``inertia`` (tensor about the centre of mass
       in DH axes; 3 x 3, or xx, yy, zz, or xx, yy, zz, xy, xz, yz), default 0;
-    - ``limits`` (a :class:`~dalembert.model.Limits`), ``damping``, ``friction``, ``armature``: data of the joint.
+    - ``limits`` (a :class:`~dalembert.model.Limits`), ``damping``, ``friction``, ``armature``: data of the joint;
+    - ``parent``: name of the link, of an earlier row, that carries this one, or ``"world"``; by default that of the row
+      before. A link that carries several joints has its x axis along the common normal to one of them; the others are
+      reached by ``gamma``, ``b`` (Khalil and Kleinfinger 1986): ``Rot(z,gamma) Trans(z,b)`` before the row itself.
 
     In the modified convention the frame of body i is DH frame i. In the standard convention a body's frame lies on its
     joint axis, before ``Trans(x, a) Rot(x, alpha)``; DH frame i itself is the extra frame named after the link with
@@ -81,7 +84,7 @@ def from_dh(
         convention: ``"modified"`` or ``"standard"``.
         name: of the mechanism.
         base: DH frame 0 in the world; default identity.
-        tool: tool frame in the last DH frame; becomes the frame ``tool``.
+        tool: tool frame in the DH frame of the last row; becomes the frame ``tool``.
         gravity: acceleration of free fall in world axes, m/s^2.
         notes: printed with the mechanism.
         strict: refuse inertias that no real body can have.
@@ -97,6 +100,7 @@ def from_dh(
             expect(pose, Transform, f"from_dh, {what}")
     bodies, joints, frames = [], [], []
     carrier, last = WORLD, base or Transform.identity()  # DH frame i-1 in the body that carries it
+    ends = {WORLD: last}  # the DH frame of every link in its body
     for index, entry in enumerate(table, start=1):
         row = _row(entry, index)
         where = f"row {index} of the DH table"
@@ -104,6 +108,15 @@ def from_dh(
             alpha, a, theta, d = (check_scalar(exact_number(row.get(key, 0)), key) for key in GEOMETRY)
             _doubt_degrees(where, alpha=alpha, theta=theta)
             body = str(row.get("name", f"link{index}"))
+            if "parent" in row:
+                if row["parent"] not in ends:
+                    known = ", ".join(ends)
+                    raise FormatError(f"parent = {shown(row['parent'])} is none of the links before: {known}")
+                carrier, last = row["parent"], ends[row["parent"]]
+            gamma, b = (check_scalar(exact_number(row.get(key, 0)), key) for key in ("gamma", "b"))
+            _doubt_degrees(where, gamma=gamma)
+            if not (scalar.is_zero(gamma) and scalar.is_zero(b)):
+                last = last @ Transform.standard_dh(gamma, b, 0, 0)
             matter = Inertia(
                 row.get("mass", 0), row.get("center", np.zeros(3)), symmetric_tensor(row.get("inertia", 0))
             )
@@ -123,6 +136,7 @@ def from_dh(
         bodies.append(Body(body, matter))
         joints.append(joint)
         carrier, last = body, distal
+        ends[body] = distal
     if tool is not None:
         frames.append(Frame("tool", carrier, tidy(last @ tool)))
     return Mechanism(

@@ -84,7 +84,7 @@ from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.rotations import is_rotation
 from dalembert.algebra.transform import Transform
-from dalembert.errors import ArgumentError, DalembertError, FormatError, ModelWarning
+from dalembert.errors import ArgumentError, DalembertError, FormatError, ModelError, ModelWarning
 from dalembert.formats.dh import KEYS as DH_KEYS
 from dalembert.formats.dh import from_dh, symmetric_tensor, tidy
 from dalembert.formats.expression import LARGEST, RESERVED, constants, evaluate, evaluate_exact, is_name, names
@@ -98,7 +98,7 @@ from dalembert.model.force import FIELDS as FORCES
 from dalembert.model.force import Force
 from dalembert.model.formula import Formula
 from dalembert.model.inertia import Inertia
-from dalembert.model.joint import Joint, Limits, Mimic
+from dalembert.model.joint import Joint, Limits, Mimic, letter_axis
 from dalembert.model.mechanism import Mechanism
 from dalembert.model.names import formula_names
 from dalembert.model.parameters import DEFAULT_VALUES, listed
@@ -369,10 +369,10 @@ def limits(table: TomlTable) -> Limits:
 def _axis(table: TomlTable, key: str) -> Any:
     written = table.data[key]
     if isinstance(written, str):
-        sign, letter = (-1.0, written[1:]) if written.startswith("-") else (1.0, written)
-        if letter not in ("x", "y", "z"):
-            raise table.error(f"{key} is 'x', 'y', 'z', '-x', '-y', '-z' or three numbers, got {written!r}")
-        return sign * np.eye(3)["xyz".index(letter)]
+        try:
+            return letter_axis(written, key)
+        except ModelError as error:
+            raise table.error(str(error)) from error
     axis = np.array(table.vector(key), dtype=object)
     numbers = floats(axis)
     if numbers is None:

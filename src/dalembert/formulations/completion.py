@@ -128,7 +128,7 @@ def completed(
     parts: dict[str, Any] = {
         "mass_matrix": make("mass_matrix", "M", M),
         "coriolis": make("coriolis", "c", c),
-        "gravity": make("gravity", "g", g),
+        "gravity": make("gravity", "G", g),
         "bias": make("bias", "h", c + g if bias is None else bias),
         "kinematics": make("kinematics", r"\dot{q}", system.qdot),
         "input_map": make("input_map", "D", input_map(system, driven)),

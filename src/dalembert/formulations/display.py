@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from dalembert.algebra.scalar import is_zero
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra.scalar import is_one, is_zero
 from dalembert.formulations.equations import METHODS, Equations
 from dalembert.formulations.quantity import FORMS, DerivedQuantity, named_values
 from dalembert.model.checks import expect_choice
@@ -57,7 +61,7 @@ def _law(equations: Equations) -> str:
         *(["A^T lambda"] if equations.constraint_matrix is not None else []),
     ]
     M, g = (depends_on(part, "q") for part in (equations.mass_matrix, equations.gravity))
-    law = f"M({M}) d{velocity}/dt + c({depends_on(equations.coriolis, 'q', velocity)}) + g({g})"
+    law = f"M({M}) d{velocity}/dt + c({depends_on(equations.coriolis, 'q', velocity)}) + G({g})"
     law = f"{law} = {' + '.join(right) or '0'}"
     return law if equations.constraint_matrix is None else f"{law}, A d{velocity}/dt + gamma = 0"
 
@@ -86,6 +90,13 @@ def velocities_are_rates(equations: Equations) -> bool:
         for q, v in zip(scope.symbols["q"], scope.symbols["v"])
     )
     return all(named) and all(is_zero(x - v) for x, v in zip(equations.kinematics.values, scope.arrays["v"]))
+
+
+def drives_each_velocity(equations: Equations) -> bool:
+    """Whether the map of the drives is the identity, so that it needs no letter."""
+    D = equations.input_map.values
+    square = D.shape[0] == D.shape[1]
+    return square and all(is_one(x) if i == j else is_zero(x) for (i, j), x in np.ndenumerate(D))
 
 
 def _summary(part: DerivedQuantity) -> str:
@@ -138,17 +149,28 @@ def law_latex(equations: Equations) -> str:
     """The equations of motion in general, LaTeX."""
     velocity, passive = equations.velocity_port, equations.passive
     right = [
-        *([r"D\, \tau"] if equations.input_map.shape[1] else []),
+        *([r"\tau" if drives_each_velocity(equations) else r"D\, \tau"] if equations.input_map.shape[1] else []),
         *([f"p({depends_on(passive, 'q', velocity)})"] if passive is not None else []),
         *([equations.external.symbol] if equations.external is not None else []),
         *([r"A^T \lambda"] if equations.constraint_matrix is not None else []),
     ]
     M, g = (f"({depends_on(part, 'q')})" for part in (equations.mass_matrix, equations.gravity))
     c = f"({depends_on(equations.coriolis, 'q', velocity)})"
-    return rf"M{M}\, \dot{{{velocity}}} + c{c} + g{g} = {' + '.join(right) or '0'}"
+    return rf"M{M}\, \dot{{{velocity}}} + c{c} + G{g} = {' + '.join(right) or '0'}"
 
 
 def forms_of(equations: Equations, notation: Notation) -> Forms:
     """How the quantities of a derivation are written on a page; those of many degrees of freedom get fewer lines."""
     few = len(equations.mass_matrix) <= LONG_FORM_FREEDOMS or equations.method == "rigid-body"
-    return Forms(notation, MOST_LINES if few else MOST_LINES // 2)
+    return Forms(notation, MOST_LINES if few else MOST_LINES // 2, _typical(equations))
+
+
+def _typical(equations: Equations) -> dict[Any, float]:
+    """The state that formulas are written for: the reference or the neutral position, parameters positive."""
+    scope, symbols = equations.scope, equations.scope.symbols
+    place = equations.reference
+    if place is None:
+        place = np.zeros(len(symbols["q"]))
+        place[[first + 3 for first in scope.quaternions if first + 3 < len(place)]] = 1
+    known = dict(zip(symbols["q"], map(float, place)))
+    return known | {symbols[port][0]: 1.0 for port in scope.parameters}

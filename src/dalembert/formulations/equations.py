@@ -1,8 +1,8 @@
 """The result of every derivation: equations of motion with the steps that lead to them.
 
-    M(q) a + c(q, v) + g(q) = D tau + p(q, v) + e(q, ...) + A^T lambda ,    qdot = Gamma(q) v ,    A a + gamma = 0
+    M(q) a + c(q, v) + G(q) = D tau + p(q, v) + e(q, ...) + A^T lambda ,    qdot = Gamma(q) v ,    A a + gamma = 0
 
-M mass matrix, c centrifugal and Coriolis forces, g gravity, D the map of the drives tau, p passive forces (springs,
+M mass matrix, c centrifugal and Coriolis forces, G gravity, D the map of the drives tau, p passive forces (springs,
 dampers), e external wrenches, A and gamma constraints with multipliers lambda. Parts that do not occur are left out.
 """
 
@@ -119,8 +119,8 @@ class Equations:
         scope: the symbols of the derivation.
         mass_matrix: M, n x n.
         coriolis: c, n; quadratic in the velocities unless there are quasi-velocities with drift.
-        gravity: g, n; everything that does not depend on velocities.
-        bias: c + g, n, by the cheapest way to have both.
+        gravity: G, n; everything that does not depend on velocities.
+        bias: c + G, n, by the cheapest way to have both.
         kinematics: qdot as a function of q and v.
         input_map: D, n x inputs: which velocities are driven.
         passive: p, generalised forces of springs and dampers, if there are any.
@@ -207,21 +207,29 @@ class Equations:
         yield from (self.passive, self.external, self.constraint_matrix, self.constraint_bias)
 
     def __getitem__(self, name: str) -> DerivedQuantity:
-        """A part or an extra by name."""
+        """A part or an extra by name, or ``"accelerations"``, those of :meth:`accelerations`."""
         parts = self.quantities()
         if expect(name, str, "the name of a part") in parts:
             return parts[name]
-        if name not in self.extras:
-            known = ", ".join([*parts, *self.extras])
-            raise ArgumentError(f"{self.method} of {self.name!r} has no {name!r}; it has {known}")
-        return self.extras[name]
+        if name in self.extras:
+            return self.extras[name]
+        if name == "accelerations":
+            return self.accelerations()
+        raise ArgumentError(
+            f"{self.method} of {self.name!r} has no {name!r}; it has {', '.join([*self, 'accelerations'])}"
+        )
 
     def __contains__(self, name: object) -> bool:
-        return name in self.quantities() or name in self.extras
+        return name in self.quantities() or name in self.extras or (name == "accelerations" and self._is_solvable)
 
     def __iter__(self) -> Iterator[str]:
-        """The names of parts and extras."""
+        """The names of parts and extras; accelerations, which are what they are solved for, are none of them."""
         return iter([*self.quantities(), *self.extras])
+
+    @property
+    def _is_solvable(self) -> bool:
+        """False where multipliers of constraints stand between forces and accelerations."""
+        return self.constraint_matrix is None or self.method == "sympy"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For pickling: expressions of one graph travel as a program."""
@@ -261,7 +269,8 @@ class Equations:
             for symbol in symbols:
                 if str(symbol) == name:
                     return symbol
-        known = ", ".join(str(s) for symbols in self.scope.names.values() for s in symbols)
+        names = (row for port, row in self.scope.names.items() if port not in self.scope.defined)
+        known = ", ".join(str(symbol) for row in names for symbol in row)
         raise ArgumentError(f"{self.name!r} has no symbol {name!r}; it has {known}")
 
     def substitute(self, values: Mapping[Any, Any]) -> Equations:
@@ -349,8 +358,6 @@ class Equations:
             name: part or extra, ``"accelerations"``, or None for a dict of all parts, which ``simulate``, ``rollout``
                 and all that takes the equations themselves take as well.
         """
-        if isinstance(name, str) and name == "accelerations":
-            return kernel_of(self.accelerations())
         if name is not None:
             return kernel_of(self[name])
         return CompiledEquations(self, {key: kernel_of(quantity) for key, quantity in self.quantities().items()})
@@ -423,7 +430,7 @@ def _solved(equations: Equations) -> DerivedQuantity:
     """
     scope, n = equations.scope, len(equations.mass_matrix)
     A, gamma = equations.constraint_matrix, equations.constraint_bias
-    if A is not None and equations.method != "sympy":
+    if not equations._is_solvable:
         raise UnsupportedError(
             f"{equations.name!r} has constraints that multipliers enforce",
             argument="method",

@@ -91,7 +91,7 @@ def _converted(
     parts: dict[str, Any] = {
         "mass_matrix": make("mass_matrix", "M", scope.read(M)),
         "coriolis": make("coriolis", "c", -free - g),
-        "gravity": make("gravity", "g", g),
+        "gravity": make("gravity", "G", g),
         "bias": make("bias", "h", -free),
         "kinematics": make("kinematics", r"\dot{q}", scope.read(qdot)),
         "input_map": make("input_map", "D", B),

@@ -61,7 +61,7 @@ def from_lagrangian(
     parts: dict[str, Any] = {
         "mass_matrix": make("mass_matrix", "M", M),
         "coriolis": make("coriolis", "c", bias - g),
-        "gravity": make("gravity", "g", g),
+        "gravity": make("gravity", "G", g),
         "bias": make("bias", "h", bias),
         "kinematics": make("kinematics", r"\dot{q}", v),
         "input_map": make("input_map", "D", np.eye(len(v), dtype=int)),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from dalembert.model import Mechanism
 from dalembert.model.checks import real_array
 from dalembert.model.record import fingerprint
 from dalembert.model.state_space import StateSpace, space_of_coordinates
+from dalembert.native.kernel import Kernel
 from dalembert.tracing.derivatives import forward, jacobian
 from dalembert.tracing.evaluate import inline
 from dalembert.tracing.program import Port, Program
@@ -52,6 +53,9 @@ class DerivedDynamics(Dynamics):
         device: ``"cpu"`` or ``"cuda"``.
         optimise: 0 to 2, how hard to look for operations to save while tracing.
     """
+
+    position_rate: Kernel
+    input_forces: Kernel
 
     def __init__(
         self,
@@ -270,11 +274,13 @@ class DerivedDynamics(Dynamics):
             f"{', '.join([*self._table, *self._geometric])}"
         )
 
-    def __getattr__(self, name: str) -> Any:
-        if "_table" in self.__dict__ and name in self.__dict__["_table"]:
-            found = self.__dict__[name] = self.kernel(name)
-            return found
-        return super().__getattr__(name)
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if "_table" in self.__dict__ and name in self.__dict__["_table"]:
+                found = self.__dict__[name] = self.kernel(name)
+                return found
+            return super().__getattr__(name)
 
     def has(self, quantity: str) -> bool:
         """Whether these equations give a quantity.

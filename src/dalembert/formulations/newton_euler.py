@@ -14,12 +14,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from dalembert.algebra import arrays
-from dalembert.algebra.arrays import product
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.choose import choose
 from dalembert.algorithms.economy import economical
@@ -28,13 +26,15 @@ from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
 from dalembert.algorithms.loads import Loads
 from dalembert.algorithms.sensitivity import sensitivity
 from dalembert.constraints.gravity_fields import GravityField
+from dalembert.formulations.arguments import TO_AUGMENTED_LINKS
 from dalembert.formulations.completion import completed
+from dalembert.formulations.composite_links import COMPOSITE, FORMULAS
 from dalembert.formulations.equations import DerivationStep, Equations
 from dalembert.formulations.mechanism_system import TracedMechanism, system_around, traced
-from dalembert.formulations.quantity import DerivedQuantity
-from dalembert.formulations.steps import DETAILED_FREEDOMS, gravity_text, rotor_steps
+from dalembert.formulations.paper import Paper
+from dalembert.formulations.recursions import BY_CENTRES, IN_FIELDS, RECURSIONS
+from dalembert.formulations.steps import gravity_text, rotor_steps
 from dalembert.formulations.system import MultibodySystem, quantity, with_rotors
-from dalembert.kinematics import motion
 from dalembert.model import Mechanism
 from dalembert.model.tree import Tree
 from dalembert.tracing.trace import label
@@ -80,7 +80,8 @@ def newton_euler(
     def forces(tree: Tree, v: np.ndarray, loads: Loads = None) -> np.ndarray:
         return np.array(inverse_dynamics(tree, q, v, at_rest, loads), dtype=object)
 
-    M = label(with_rotors(system, np.array(matrix(cheap, q), dtype=object)), "M", first=1)
+    real = tree if inertia == "walker-orin" else cheap  # regrouped moments have no centres of mass
+    M = label(with_rotors(system, np.array(matrix(real, q), dtype=object)), "M", first=1)
     c = forces(dataclasses.replace(cheap, gravity=arrays.zeros(3)), v)
     g = forces(cheap, at_rest, loads)
     bias = forces(cheap, v, loads)
@@ -111,8 +112,72 @@ def _loads(trace: TracedMechanism, system: MultibodySystem, field: GravityField)
 
 # -------------------------------------------------------------------------------------------------- steps, for reading
 
-RECURSIVE = ("newton-euler", "tensor", "augmented-links")
-"""Algorithms that carry forces and moments from the tips to the base."""
+MOST_LINKS = 12
+"""Links up to which recursions are written out link by link."""
+
+ONE_FORMULA = {
+    "uicker-kahn": (
+        "Lagrange's equations by traces, with a term for every body j and all triples of joints inside it (Uicker, "
+        "Kahn; "
+        "THESIS (5.2.2)). W maps to the base, J is the pseudo-inertia of a body, n its first moment with the mass.",
+        r"\tau_i = \sum_{j \ge i} \left( \sum_{k \le j} \mathrm{tr}\left( \frac{\partial W_j}{\partial q_i} J_j "
+        r"\frac{\partial W_j^T}{\partial q_k} \right) \ddot{q}_k + \sum_{k,l \le j} \mathrm{tr}\left( "
+        r"\frac{\partial W_j}{\partial q_i} J_j \frac{\partial^2 W_j^T}{\partial q_k \partial q_l} \right) \dot{q}_k "
+        r"\dot{q}_l - \mathbf{g}^T \frac{\partial W_j}{\partial q_i} n_j \right)",
+    ),
+}
+"""Algorithms of which only the formula is shown, of systems of any size."""
+
+
+def _steps(
+    trace: TracedMechanism,
+    system: MultibodySystem,
+    parts: tuple[np.ndarray, np.ndarray, np.ndarray],
+    algorithm: str,
+    inertia: str,
+) -> list[DerivationStep]:
+    M, c, g = parts
+    short = len(trace.tree.links) <= MOST_LINKS
+    paper = Paper(trace, system)
+    if short and algorithm in RECURSIONS and (system.field is None or algorithm in IN_FIELDS):
+        RECURSIONS[algorithm](paper)
+    elif algorithm in ONE_FORMULA:
+        paper.step("Generalised forces", *ONE_FORMULA[algorithm])
+    forces = [
+        DerivationStep(
+            "Velocity forces and gravity",
+            f"{_by(algorithm)}: the generalised forces for zero accelerations, without gravity those of the "
+            f"velocities, at "
+            f"rest those of gravity.{gravity_text(system)}",
+            (quantity(system, "coriolis", "c", c), quantity(system, "gravity", "G", g)),
+            r"c = \tau(q, v, \dot{v} = 0, \mathbf{g} = 0), \quad G = \tau(q, v = 0, \dot{v} = 0, \mathbf{g})",
+        ),
+        *rotor_steps(system),
+    ]
+    if algorithm == "augmented-links" and system.field is None:
+        paper.steps += TO_AUGMENTED_LINKS
+    inverse = len(paper.steps)
+    general = "", r"M_{ik} = \tau_i(q, v = 0, \dot{v} = e_k, \mathbf{g} = 0)"
+    if short and inertia in COMPOSITE:
+        if not paper.A:
+            paper.show_links(*BY_CENTRES)
+        COMPOSITE[inertia](paper)
+    elif inertia in FORMULAS:
+        general = FORMULAS[inertia]
+    matrix = DerivationStep(
+        "Mass matrix",
+        "Its columns are the generalised forces that a unit of one acceleration needs, at rest and without gravity. "
+        f"{_by(inertia)}. {general[0]}".rstrip(),
+        (quantity(system, "mass_matrix", "M", M),),
+        general[1] + " + M_{r,ik}" * bool(system.rotors),
+    )
+    return [*paper.steps[:inverse], *forces, *paper.steps[inverse:], matrix]
+
+
+def _by(algorithm: str) -> str:
+    number = f", THESIS {EQUATIONS[algorithm]}" if algorithm in EQUATIONS else ""
+    return f"By the algorithm {algorithm!r}{number}"
+
 
 EQUATIONS = {
     "hollerbach-4x4": "(5.2.4), (5.2.5)",
@@ -130,164 +195,3 @@ EQUATIONS = {
     "operator-factors": "(6.2.18)",
 }
 """Where the THESIS has the algorithms; "two-sided" is not in it."""
-
-OF_THE_LINK = (
-    r"a_i = \ddot{s}_i + \Omega_i r_i, \quad \Omega_i = \tilde{\dot{\omega}}_i + \tilde{\omega}_i \tilde{\omega}_i"
-)
-"""Acceleration of the centre of mass, LaTeX."""
-
-BALANCE = (
-    r"f_i = F_i + \sum_j A_j f_j, \quad n_i = N_i + r_i \times F_i + \sum_j (A_j n_j + s_j \times A_j f_j), \quad "
-)
-"""Balance of a link, LaTeX."""
-
-
-def _steps(
-    trace: TracedMechanism,
-    system: MultibodySystem,
-    parts: tuple[np.ndarray, np.ndarray, np.ndarray],
-    algorithm: str,
-    inertia: str,
-) -> list[DerivationStep]:
-    M, c, g = parts
-    field = system.field
-    moving, needed = body_quantities(trace, system)
-    written = recursion(trace.tree)
-    return [
-        DerivationStep(
-            "Outward",
-            "Angular velocity and acceleration of every link, acceleration of its origin and of its centre of mass r, "
-            "in its own axes, from the base to the tips (THESIS (5.3.45)). A maps components in the axes of a link to "
-            f"those of the link before it, s is the vector from the origin of that link, {written.joints} "
-            "Here for zero joint accelerations.",
-            tuple(moving),
-            written.outward,
-        ),
-        DerivationStep(
-            "Newton and Euler",
-            "Force and moment about its centre of mass that each body needs, body axes. THESIS (4.3.1), (4.3.35)."
-            + (f" Those of the field, f_g and n_g, are taken from them.{gravity_text(system)}" if field else ""),
-            tuple(needed),
-            r"F_i = m_i (a_i - R_i^T \mathbf{g}), \quad N_i = I_i\dot{\omega}_i + \omega_i \times I_i\omega_i"
-            if field is None
-            else r"F_i = m_i a_i - f_{gi}, \quad N_i = I_i\dot{\omega}_i + \omega_i \times I_i\omega_i - n_{gi}, \quad "
-            + rf"{field.load_formula()}, \quad {field.letters('i')}",
-        ),
-        DerivationStep(
-            *_inward(algorithm),
-            (
-                quantity(system, "coriolis", "c", c),
-                quantity(system, "gravity", "g", g),
-            ),
-            written.inward if algorithm in RECURSIVE else "",
-        ),
-        *rotor_steps(system),
-        DerivationStep(
-            "Mass matrix",
-            "Its columns are the generalised forces that a unit of one joint acceleration needs, at rest and without "
-            f"gravity. {_by(inertia)}.",
-            (quantity(system, "mass_matrix", "M", M),),
-            r"M_{ij} = \tau_i(q, v = 0, \dot{v} = e_j, \mathbf{g} = 0)" + " + M_{r,ij}" * bool(system.rotors),
-        ),
-    ]
-
-
-def _inward(algorithm: str) -> tuple[str, str]:
-    """Headline and text of the step that leads to the generalised forces."""
-    if algorithm not in RECURSIVE:
-        return "Generalised forces", f"{_by(algorithm)}, for zero joint accelerations."
-    return "Inward", (
-        "Force f and moment n at every joint, from the tips to the base: what the link needs and what the links j that "
-        f"it carries need; their components along the joint are the generalised forces, c + g. {_by(algorithm)}."
-    )
-
-
-def _by(algorithm: str) -> str:
-    number = f", THESIS {EQUATIONS[algorithm]}" if algorithm in EQUATIONS else ""
-    return f"By the algorithm {algorithm!r}{number}"
-
-
-@dataclass(frozen=True)
-class Recursion:
-    """The recursion in general letters, in a form that is true of the joints at hand.
-
-    Args:
-        joints: what the letters of a joint mean.
-        outward: motion of the links, LaTeX.
-        inward: balance of the links, LaTeX.
-    """
-
-    joints: str
-    outward: str
-    inward: str
-
-
-ALONG_AXES = Recursion(
-    "z the axis of the joint, on which it turns (sigma = 1) or along which it slides (sigma = 0).",
-    r"\omega_i = A_i^T \omega_{i-1} + \sigma_i z_i \dot{q}_i, \quad "
-    r"\dot{\omega}_i = A_i^T \dot{\omega}_{i-1} + \sigma_i (z_i \ddot{q}_i + \omega_i \times z_i \dot{q}_i), \quad "
-    r"\ddot{s}_i = A_i^T (\ddot{s}_{i-1} + \Omega_{i-1} s_i) "
-    r"+ (1 - \sigma_i) (z_i \ddot{q}_i + 2 \omega_i \times z_i \dot{q}_i), \quad " + OF_THE_LINK,
-    BALANCE + r"\tau_i = \sigma_i z_i^T n_i + (1 - \sigma_i) z_i^T f_i",
-)
-"""As the THESIS has it: every joint turns on an axis or slides along one."""
-
-ALONG_COLUMNS = Recursion(
-    "v the velocities of the joint, which turn the link by Z_w v and move its origin by Z_v v relative to the link "
-    "before it: Z_w is the axis of a joint that turns (Z_v = 0), Z_v that of one that slides (Z_w = 0), of a screw "
-    "Z_v is the pitch times Z_w; a spherical joint has the unit matrix for Z_w, and its v is no rate of coordinates.",
-    r"\omega_i = A_i^T \omega_{i-1} + Z_{\omega i} v_i, \quad "
-    r"\dot{\omega}_i = A_i^T \dot{\omega}_{i-1} + Z_{\omega i} \dot{v}_i + \omega_i \times Z_{\omega i} v_i, \quad "
-    r"\ddot{s}_i = A_i^T (\ddot{s}_{i-1} + \Omega_{i-1} s_i) "
-    r"+ Z_{vi} \dot{v}_i + 2 \omega_i \times Z_{vi} v_i, \quad " + OF_THE_LINK,
-    BALANCE + r"\tau_i = Z_{\omega i}^T n_i + Z_{vi}^T f_i",
-)
-"""For joints of all kinds; the axis of a screw is that of its turning, so that omega_i stands for omega_{i-1} there."""
-
-
-def recursion(tree: Tree) -> Recursion:
-    """The recursion as it is to be written for the joints of a tree.
-
-    Args:
-        tree: the links with their elementary joints.
-    """
-    plain = all(link.kind in ("revolute", "prismatic") for link in tree.links)
-    written = ALONG_AXES if plain else ALONG_COLUMNS
-    joints = written.joints
-    if len({link.joint for link in tree.links}) < len(tree.links):
-        joints += " Joints of several freedoms are taken as a chain of such joints with massless links between them."
-    if tree.coupled:
-        joints += " A joint that follows another one adds its generalised force, times its gain, to that of the other."
-    return Recursion(joints, written.outward, written.inward)
-
-
-def body_quantities(
-    trace: TracedMechanism, system: MultibodySystem
-) -> tuple[list[DerivedQuantity], list[DerivedQuantity]]:
-    """Of every massive link, in its axes and without joint accelerations: motion, and the force and moment it needs.
-
-    Angular velocity and acceleration and the acceleration of the centre of mass; then m (a - g) and I wd + w x I w.
-    What fixed joints weld to a link is part of it, as in all routes.
-    """
-    moving: list[DerivedQuantity] = []
-    needed: list[DerivedQuantity] = []
-    massive = [(link.name, matter) for link, matter in zip(trace.tree.links, trace.matter) if not matter.is_zero]
-    if len(massive) > DETAILED_FREEDOMS or system.n > DETAILED_FREEDOMS:
-        return moving, needed
-    still = arrays.zeros(system.n)
-    field = system.field
-    for i, (name, matter) in enumerate(massive, 1):
-        at = motion(trace.model, trace.q, trace.v, still, name, point=matter.center, axes="body")
-        w, wd, a = at.angular_velocity, at.angular_acceleration, at.linear_acceleration
-        m, I, R = matter.mass, matter.tensor, at.pose.rotation
-        moment = product(I, arrays.asarray(wd)) + cross(w, product(I, arrays.asarray(w)))
-        if field is None:
-            force = m * (arrays.asarray(a) - product(R.T, trace.tree.gravity))
-        else:
-            pull, twist = field.load_in_body(m, I, R, at.pose.apply(matter.center))
-            force, moment = m * arrays.asarray(a) - pull, moment - twist
-        for letter, symbol, values in (("w", r"\omega", w), ("wd", r"\dot{\omega}", wd), ("a", "a", a)):
-            moving.append(quantity(system, f"{letter}_{i}", f"{symbol}_{{{i}}}", np.array(values, dtype=object)))
-        for letter, symbol, values in (("F", "F", force), ("N", "N", moment)):
-            needed.append(quantity(system, f"{letter}_{i}", f"{symbol}_{{{i}}}", np.array(values, dtype=object)))
-    return moving, needed

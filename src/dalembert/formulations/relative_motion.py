@@ -1,4 +1,4 @@
-"""Composition of relative motion in Kronecker form (NGUYEN (77)-(90)).
+"""Composition of relative motion in Kronecker form (NGUYEN (77)-(91)).
 
 A frame c moves relative to b, b relative to a. From the matrices of b in a and of c in b follow those of c in a. The
 Hessians so composed differ from dJ/dq as matrices, but agree in every product with (qd x qd), which is all that
@@ -42,7 +42,7 @@ class FrameMatrices:
 
 
 def composed(outer: FrameMatrices, inner: FrameMatrices, d: Array) -> FrameMatrices:
-    """The matrices of c in a, all in the same axes: (77), (78), (86), (87); in axes c (89), (90).
+    """The matrices of c in a, all in the same axes: (77), (78), (86), (87); in axes c (89)-(91).
 
     Args:
         outer: of b relative to a.

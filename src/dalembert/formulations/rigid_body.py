@@ -12,6 +12,7 @@ the multipliers of their constraints vanish under Gamma^T.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ def rigid_body(
     *,
     form: str = "mixed",
     gravity: Any = (0, 0, 0),
+    points: Sequence[Any] = (),
     name: str = "rigid body",
 ) -> Equations:
     """Equations of motion of a free rigid body; the reference point is the origin of the frame of ``inertia``.
@@ -52,6 +54,9 @@ def rigid_body(
         form: ``"mixed"``, linear velocity in inertial axes and angular velocity in body axes; or ``"body"``, both in
             body axes.
         gravity: acceleration of free fall, inertial axes, or a field: :class:`InverseSquare`, :class:`OblatePlanet`.
+        points: where further forces act, three numbers each in the body frame. The inputs are then force and moment
+            about the reference point, and after these the force at every point in inertial axes: [f_a; m_b] gains
+            [f; r~ C f] (FORBES, virtual work), as Gamma^T times the generalised force along the parameters.
         name: for display.
     """
     expect_choice(form, ("mixed", "body"), "rigid_body, form")
@@ -67,7 +72,10 @@ def rigid_body(
             f"attitude = {attitude!r}; give one of dalembert.algebra.attitude: Quaternion(), DirectionCosines(), "
             "EulerAngles('321'), ModifiedRodrigues()"
         )
-    body = _Body(inertia, attitude or Quaternion(), form, gravity)
+    if isinstance(points, (str, bytes)) or not hasattr(points, "__len__"):
+        raise ArgumentError(f"rigid_body, points: expected a list of points of three numbers, got {points!r}")
+    arms = [frozen_array(point, (3,), "rigid_body, points") for point in points]
+    body = _Body(inertia, attitude or Quaternion(), form, gravity, arms)
     M, c, g, kinematics = body.mass_matrix(), body.inertia_forces(), body.gravity_forces(), body.kinematics()
 
     def make(kind: str, symbol: str, values: Any) -> DerivedQuantity:
@@ -77,7 +85,7 @@ def rigid_body(
     turning = make("parameter_rates", r"\Gamma_a", body.attitude.Gamma(body.parameters))
     rates = make("kinematics", r"\dot{q}", kinematics)
     extras = {
-        "rate_matrix": lambda: make("rate_matrix", "S", body.attitude.S(body.parameters)),
+        "rate_matrix": lambda: make("rate_matrix", "S_a", body.attitude.S(body.parameters)),
         "velocity_map": lambda: make("velocity_map", r"\Gamma", body.Gamma()),
         "rotation": lambda: rotation,
         "angular_momentum": lambda: make("angular_momentum", "h", body.angular_momentum()),
@@ -89,8 +97,8 @@ def rigid_body(
         )
     Xi = body.attitude.Xi(body.parameters)
     if Xi is not None:
-        extras["parameter_constraints"] = lambda: make("parameter_constraints", r"\Xi", Xi)
-    mass, coriolis, weight = make("mass_matrix", "M", M), make("coriolis", "c", c), make("gravity", "g", g)
+        extras["parameter_constraints"] = lambda: make("parameter_constraints", r"\Xi_a", Xi)
+    mass, coriolis, weight = make("mass_matrix", "M", M), make("coriolis", "c", c), make("gravity", "G", g)
     return Equations(
         name,
         "rigid-body",
@@ -100,7 +108,7 @@ def rigid_body(
         gravity=weight,
         bias=make("bias", "h", c + g),
         kinematics=rates,
-        input_map=make("input_map", "D", np.eye(6, dtype=int)),
+        input_map=make("input_map", "D", body.input_map()),
         extras=Lazy(extras),
         derivation=_steps(body, (rotation, turning), rates, (mass, coriolis, weight)),
         sources=("FORBES", "THESIS", *(("PARSA",) if isinstance(gravity, GravityField) else ())),
@@ -111,9 +119,9 @@ def rigid_body(
 class _Body:
     """The ingredients, as traced scalars."""
 
-    def __init__(self, inertia: Inertia, attitude: Attitude, form: str, gravity: Any):
+    def __init__(self, inertia: Inertia, attitude: Attitude, form: str, gravity: Any, points: Sequence[np.ndarray]):
         self.scope, self.attitude, self.form = Scope(), attitude, form
-        taken = _symbols(inertia, gravity)
+        taken = _symbols(inertia, gravity, *points)
         self.q = self.scope.input("q", ["x", "y", "z", *_parameter_names(attitude)], taken)
         linear = ("v_x", "v_y", "v_z") if form == "mixed" else ("u", "v", "w")
         self.v = self.scope.input("v", [*linear, "omega_x", "omega_y", "omega_z"], taken)
@@ -124,11 +132,20 @@ class _Body:
         self.mass = read(inertia.mass)[()]
         self.center, self.central = read(inertia.center), read(inertia.tensor)
         self.first, self.J = read(inertia.first_moment), read(inertia.tensor_about_origin)
+        self.points = [read(point) for point in points]
         self.C = attitude.dcm(self.parameters)
         self.field: GravityField | None = None
         self.gravity = gravity
         if isinstance(gravity, GravityField):
             self.field = gravity.mapped(lambda x: read(x)[()])
+
+    def input_map(self) -> np.ndarray:
+        """Of force and moment about the reference point, and of forces at points in inertial axes."""
+        D = np.eye(6, dtype=int).astype(object)
+        for r in self.points:
+            push = arrays.identity(3) if self.form == "mixed" else self.C
+            D = np.concatenate([D, np.concatenate([push, product(dual(r), self.C)])], axis=1)
+        return D
 
     def mass_matrix(self) -> np.ndarray:
         skew = dual(self.first)
@@ -165,6 +182,13 @@ class _Body:
         G[3:, 3:] = self.attitude.Gamma(self.parameters)
         return G
 
+    def attitude_maps(self) -> list[DerivedQuantity]:
+        """S, and Xi where the parameters are redundant, for reading."""
+        found = [DerivedQuantity(self.scope, "rate_matrix", "S_a", self.attitude.S(self.parameters))]
+        if (Xi := self.attitude.Xi(self.parameters)) is not None:
+            found.append(DerivedQuantity(self.scope, "parameter_constraints", r"\Xi_a", Xi))
+        return found
+
     def kinematics(self) -> np.ndarray:
         return product(self.Gamma(), self.v)
 
@@ -180,10 +204,10 @@ class _Body:
         return product(self.J, self.w) + cross(self.first, v)
 
 
-def _symbols(inertia: Inertia, gravity: Any) -> set[str]:
+def _symbols(inertia: Inertia, gravity: Any, *points: Any) -> set[str]:
     """Names that the user has given to numbers; coordinates of the same name get a bar."""
     in_field, uniform = (gravity.symbols, ()) if isinstance(gravity, GravityField) else (set(), gravity)
-    given = [inertia.mass, *inertia.center, *inertia.tensor.flat, *uniform]
+    given = [inertia.mass, *inertia.center, *inertia.tensor.flat, *uniform, *(x for point in points for x in point)]
     return in_field | {symbol.name for x in given if scalar.is_sympy(x) for symbol in x.free_symbols}
 
 
@@ -217,19 +241,42 @@ def _steps(
     falling = _gravity_steps(body, weight)
     axes, way, turned, back = ("inertial", "1", " C", "C^T ") if mixed else ("body", "C^T", "", "")
     removed = (
-        "Lagrange's equations for all parameters carry multipliers of the parameters' constraints; multiplying by "
-        "Gamma^T removes them (FORBES) and leaves Newton's and Euler's equations (THESIS IV)."
+        "Multiplying by Gamma^T removes the multipliers, since Xi Gamma vanishes (FORBES), and leaves Newton's and "
+        "Euler's "
+        "equations (THESIS IV)."
         if redundant
-        else "The parameters are independent, and Lagrange's equations for them have no multipliers; multiplied by "
-        "Gamma^T they are Newton's and Euler's equations (FORBES; THESIS IV)."
+        else "Multiplied by Gamma^T they are Newton's and Euler's equations (FORBES; THESIS IV)."
     )
+    left = r"S^T M \dot{v} + S^T \dot{M} v + \begin{bmatrix} 0 \\ " + (
+        r"\left( \dot{S}_a - \frac{\partial \omega}{\partial q_a} \right)^T (M v)_\omega + \left( \frac{\partial\, C "
+        r"\dot{p}}{\partial q_a} \right)^T m \tilde{r} \omega \end{bmatrix}"
+    )
+    right = "f" + redundant * r" + \Xi^T \lambda"
+    lagrange = [
+        r"\frac{d}{dt}\frac{\partial K}{\partial\dot{q}} - \frac{\partial K}{\partial q} = " + right,
+        *([f"{left} = {right}", r"S = \begin{bmatrix} 1 & 0 \\ 0 & S_a \end{bmatrix}"] if mixed else []),
+        *([r"\Xi = \begin{bmatrix} 0 & \Xi_a \end{bmatrix}"] if redundant else []),
+    ]
+    pull = r"C^T \tilde{\omega} m \tilde{r} \omega"
+    if not mixed:
+        pull = r"-m \tilde{\omega} v_b + \tilde{\omega} m \tilde{r} \omega"
+    twist = r"-\tilde{\omega} J \omega" if mixed else r"-m \tilde{r} \tilde{\omega} v_b - \tilde{\omega} J \omega"
     return (
         DerivationStep(
             "Attitude",
             f"It is given by {_words(body.attitude)}; C maps components in inertial axes to those in body axes.",
-            attitude,
-            r"\omega = S\, \dot{q}_a, \quad \dot{q}_a = \Gamma_a\, \omega, \quad S\, \Gamma_a = 1"
-            + redundant * r", \quad \Xi\, \Gamma_a = 0",
+            (*attitude, *body.attitude_maps()),
+            r"\omega = S_a\, \dot{q}_a, \quad \dot{q}_a = \Gamma_a\, \omega, \quad S_a\, \Gamma_a = 1"
+            + redundant * r", \quad \Xi_a\, \dot{q}_a = 0, \quad \Xi_a\, \Gamma_a = 0",
+        ),
+        DerivationStep(
+            "Identities",
+            "They hold for all attitude parameters; s is any constant vector, and the rates of the parameters are held "
+            "fixed where omega is differentiated (FORBES).",
+            (),
+            r"\left( \dot{S}_a - \frac{\partial \omega}{\partial q_a} \right) \Gamma_a = -\tilde{\omega}, \quad "
+            r"\frac{\partial\, C^T s}{\partial q_a} \Gamma_a = -C^T \tilde{s}, \quad "
+            r"\frac{\partial\, C s}{\partial q_a} \Gamma_a = \widetilde{C s}",
         ),
         DerivationStep(
             "Kinematics",
@@ -250,12 +297,23 @@ def _steps(
         ),
         *falling,
         DerivationStep(
-            "Lagrange with multipliers, projected" if redundant else "Lagrange, projected",
-            f"{removed} f are the forces on the parameters; tau is a force on the reference point, {axes} axes, and a "
-            "moment about it, body axes.",
+            "Lagrange's equations" + " with multipliers" * redundant,
+            "In position and parameters; f are the forces on them"
+            + (", lambda the multipliers of the parameters' constraints (FORBES)." if redundant else " (FORBES)."),
+            (),
+            r", \quad ".join(lagrange),
+        ),
+        DerivationStep(
+            "Projection",
+            f"{removed} With the identities all that is left of the left-hand side is the mass matrix and f_non; the "
+            f"virtual "
+            f"work of a force f_{'a' if mixed else 'b'} on the reference point, {axes} axes, and a moment m_b about "
+            f"it, body "
+            "axes, gives the right-hand side.",
             (coriolis,) if falling else (coriolis, weight),
-            r"\Gamma^T \left( \frac{d}{dt}\frac{\partial K}{\partial\dot{q}} - \frac{\partial K}{\partial q} \right)"
-            r" = \Gamma^T f" + redundant * r" + \Gamma^T \Xi^T \lambda = \Gamma^T f",
+            r"\Gamma^T f = \begin{bmatrix} f_" + ("a" if mixed else "b") + r" \\ m_b \end{bmatrix}, \quad "
+            r"M \dot{v} = f_{\mathrm{non}} + \Gamma^T f, \quad c = -f_{\mathrm{non}}, \quad "
+            rf"f_{{\mathrm{{non}}}} = \begin{{bmatrix}} {pull} \\ {twist} \end{{bmatrix}}",
         ),
     )
 
@@ -277,7 +335,7 @@ def _gravity_steps(body: _Body, weight: DerivedQuantity) -> list[DerivationStep]
                 f"{body.field.words()}{inertia}",
                 (*place, weight),
                 rf"{body.field.energy_formula()}, \quad {body.field.letters()}, \quad "
-                r"g = \Gamma^T \frac{\partial U}{\partial q}",
+                r"G = \Gamma^T \frac{\partial U}{\partial q}",
             )
         ]
     if all(map(scalar.is_zero, body.gravity)):
@@ -289,6 +347,6 @@ def _gravity_steps(body: _Body, weight: DerivedQuantity) -> list[DerivationStep]
             "Gravity",
             "The acceleration of free fall, inertial axes, gives a force that acts on the centre of mass.",
             (fall, weight),
-            rf"g = -\begin{{bmatrix}} {force} \\ m \tilde{{r}} C \mathbf{{g}} \end{{bmatrix}}",
+            rf"G = -\begin{{bmatrix}} {force} \\ m \tilde{{r}} C \mathbf{{g}} \end{{bmatrix}}",
         )
     ]

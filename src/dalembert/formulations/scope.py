@@ -42,6 +42,7 @@ class Scope:
         quaternions: index in ``q`` of the first entry of each quaternion; closed forms use their unit length.
         bounds: traced scalars, what they are multiplied by, and how large that may be for anything that is computed
             from them to be believed; see :mod:`dalembert.formulations.bounds`.
+        defined: inputs that stand for quantities which steps of the derivation define; no equation needs them.
         fixed: coordinates, velocities and time in whose place values were put; equations hold at these states only.
         aliases: other names of coordinates and velocities, and the symbols they stand for in expressions that are read.
     """
@@ -53,6 +54,7 @@ class Scope:
         self.parameters: list[str] = []
         self.quaternions: list[int] = []
         self.bounds: list[tuple[Expr, Any, float]] = []
+        self.defined: list[str] = []
         self.fixed: list[str] = []
         self.aliases: dict[str, str] = {}
         self._known: dict[Any, Expr] = {}

@@ -9,7 +9,10 @@ from dalembert.formulations.quantity import DerivedQuantity
 from dalembert.formulations.system import MultibodySystem, quantity, rotor_matrix
 
 DETAILED_FREEDOMS = 6
-"""Steps show single bodies, rotors and three-index tables for systems of up to this many degrees of freedom."""
+"""Steps show single bodies and rotors for systems of up to this many degrees of freedom."""
+
+FEW_FREEDOMS = 4
+"""The same for derivatives of matrices, which have three indices."""
 
 
 def rotor_steps(system: MultibodySystem) -> list[DerivationStep]:
@@ -36,10 +39,10 @@ def gravity_formula(system: MultibodySystem, jacobian: str, reduced: bool = Fals
     if system.field is not None:
         return (
             rf"{system.field.energy_formula('i')}, \quad {system.field.letters('i')}, \quad "
-            rf"g = {'B^T ' * reduced}\Gamma^T \frac{{\partial U}}{{\partial q}}, \quad \dot{{q}} = \Gamma v"
+            rf"G = {'B^T ' * reduced}\Gamma^T \frac{{\partial U}}{{\partial q}}, \quad \dot{{q}} = \Gamma v"
         )
     fall = r"\mathbf{g}"
-    return rf"U = -\sum_i m_i\, p_{{Ci}}^T {fall}, \quad g = -\sum_i m_i {jacobian}^T {fall}"
+    return rf"U = -\sum_i m_i\, p_{{Ci}}^T {fall}, \quad G = -\sum_i m_i {jacobian}^T {fall}"
 
 
 def gravity_text(system: MultibodySystem) -> str:

@@ -35,7 +35,7 @@ def substituted(equations: Equations, values: Mapping[Any, Any]) -> Equations:
     """
     old = equations.scope
     wanted = {str(key): value for key, value in expect(values, Mapping, "substitute, values").items()}
-    known = {str(symbol) for symbols in old.names.values() for symbol in symbols}
+    known = {str(symbol) for port, symbols in old.names.items() if port not in old.defined for symbol in symbols}
     if unknown := set(wanted) - known:
         raise ArgumentError(
             f"{equations.name!r} has no symbol {', '.join(sorted(unknown))}; it has {', '.join(sorted(known))}"
@@ -51,6 +51,7 @@ def substituted(equations: Equations, values: Mapping[Any, Any]) -> Equations:
             scope.input(port, symbols)
         elif str(symbols[0]) not in wanted:
             scope.parameter(symbols[0])
+    scope.defined = list(old.defined)
     scope.quaternions = [k for k in old.quaternions if not wanted.keys() & set(map(str, old.names["q"][k : k + 4]))]
     ports = [port for port in ("q", "v", "u", "t") if port not in old.parameters]
     states = [str(symbol) for port in ports for symbol in old.names.get(port, ())]
@@ -184,6 +185,7 @@ def stored(equations: Equations) -> dict[str, Any]:
         "names": scope.names,
         "parameters": scope.parameters,
         "quaternions": scope.quaternions,
+        "defined": scope.defined,
         "fixed": scope.fixed,
         "bounds": [limit for *_, limit in scope.bounds],
         "program": scope.program(
@@ -210,6 +212,7 @@ def restored(data: dict[str, Any]) -> Equations:
         else:
             scope.input(port, symbols)
     scope.quaternions, scope.fixed = list(data["quaternions"]), list(data["fixed"])
+    scope.defined = list(data["defined"])
     program = data["program"]
     values = inline(
         program, {p.name: scope.arrays[p.name] if p.shape else scope.arrays[p.name][0] for p in program.inputs}

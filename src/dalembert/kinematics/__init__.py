@@ -3,6 +3,7 @@
 - :mod:`~dalembert.kinematics.step`: carrying vectors across one joint with the fewest operations.
 - :mod:`~dalembert.kinematics.chain`: the links out to one frame, on which frames and relative motion stand.
 - :mod:`~dalembert.kinematics.frames`: pose, Jacobian and motion of a frame, centre of mass.
+- :mod:`~dalembert.kinematics.frame_derivatives`: derivatives of the velocity and the acceleration of a frame.
 - :mod:`~dalembert.kinematics.links`: poses and Jacobians of all links together.
 - :mod:`~dalembert.kinematics.relative`: motion of one frame as seen from another.
 - :mod:`~dalembert.kinematics.manifold`: positions and tangent vectors, qdot = Gamma(q) v, unit quaternions.
@@ -10,6 +11,12 @@
 - :mod:`~dalembert.kinematics.joint_axes`: axes of joints with their rates.
 """
 
+from dalembert.kinematics.frame_derivatives import (
+    AccelerationDerivatives,
+    VelocityDerivatives,
+    acceleration_derivatives,
+    velocity_derivatives,
+)
 from dalembert.kinematics.frames import (
     Motion,
     center_of_mass,
@@ -27,6 +34,7 @@ from dalembert.kinematics.frames import (
 from dalembert.kinematics.manifold import position_rate
 
 __all__ = [
-    "Motion", "center_of_mass", "check_axes", "checked", "checked_point", "frame_on_link", "jacobian", "jacobian_rate",
-    "link_poses", "motion", "pose", "poses", "position_rate",
+    "AccelerationDerivatives", "Motion", "VelocityDerivatives", "acceleration_derivatives", "center_of_mass",
+    "check_axes", "checked", "checked_point", "frame_on_link", "jacobian", "jacobian_rate", "link_poses", "motion",
+    "pose", "poses", "position_rate", "velocity_derivatives",
 ]  # fmt: skip

@@ -88,11 +88,18 @@ def poses(mechanism: Mechanism, q: Any) -> dict[str, Transform]:
     return found
 
 
-def pose(mechanism: Mechanism, q: Any, frame: str) -> Transform:
-    """Pose of one frame in the world."""
+def pose(mechanism: Mechanism, q: Any, frame: str, *, point: Any = (0, 0, 0)) -> Transform:
+    """Pose of one frame in the world.
+
+    Args:
+        mechanism: the mechanism.
+        q: positions.
+        frame: name of a frame or body.
+        point: whose position is meant in the place of the frame's origin, components in the frame.
+    """
     (q,) = checked(mechanism, q=q)
     carrier, at = frame_on_link(mechanism, frame)
-    placed = at
+    placed = Transform(at.rotation, at.apply(checked_point(point)))
     while carrier >= 0:
         link = mechanism.tree.links[carrier]
         placed = Transform(link.rotation(q), link.translation(q)) @ placed

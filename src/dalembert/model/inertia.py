@@ -39,6 +39,18 @@ def _length(x: Scalar, what: str) -> Scalar:
     return x
 
 
+def _whole(tensor: Any) -> Any:
+    """A tensor given by three or six entries as a matrix; anything else as it is."""
+    try:
+        entries = list(tensor)
+    except TypeError:
+        return tensor
+    if len(entries) not in (3, 6) or any(np.ndim(x) or isinstance(x, str) for x in entries):
+        return tensor
+    xx, yy, zz, xy, xz, yz = (*entries, 0, 0, 0)[:6]
+    return [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
+
+
 @dataclass(frozen=True, eq=False)
 class Inertia(Record):
     """Mass distribution of a rigid body, in the axes and from the origin of its own frame.
@@ -47,7 +59,7 @@ class Inertia(Record):
         mass: mass in kg.
         center: centre of mass in body axes, m.
         tensor: 3 x 3 inertia tensor about the *centre of mass*, body axes, kg m^2 (tensor entries: the off-diagonal
-            ones are minus the products of inertia).
+            ones are minus the products of inertia); or its entries xx, yy, zz, or xx, yy, zz, xy, xz, yz.
     """
 
     mass: Scalar = 0
@@ -57,7 +69,7 @@ class Inertia(Record):
     def __post_init__(self) -> None:
         object.__setattr__(self, "mass", check_scalar(self.mass, "mass"))
         object.__setattr__(self, "center", frozen_array(self.center, (3,), "centre of mass"))
-        object.__setattr__(self, "tensor", frozen_array(self.tensor, (3, 3), "inertia tensor"))
+        object.__setattr__(self, "tensor", frozen_array(_whole(self.tensor), (3, 3), "inertia tensor"))
 
     # ------------------------------------------------------------------------------------------ other ways to say it
 

@@ -119,6 +119,19 @@ class Mimic(Record):
             object.__setattr__(self, name, check_scalar(getattr(self, name), f"mimic, {name}"))
 
 
+def letter_axis(written: str, what: str) -> Array:
+    """The unit vector that ``"x"``, ``"-y"`` and so on stand for.
+
+    Args:
+        written: a letter, with a minus sign before it or without.
+        what: it is, for the error.
+    """
+    sign, letter = (-1.0, written[1:]) if written.startswith("-") else (1.0, written)
+    if letter not in ("x", "y", "z"):
+        raise ModelError(f"{what}: expected 'x', 'y', 'z', '-x', '-y', '-z' or three numbers, got {written!r}")
+    return sign * np.eye(3)["xyz".index(letter)]
+
+
 @dataclass(frozen=True, eq=False)
 class Joint(Record):
     """A joint between a parent and a child body; the child's frame is the joint frame after the motion.
@@ -129,7 +142,7 @@ class Joint(Record):
         parent: name of the parent body; ``"world"`` is the ground.
         child: name of the child body.
         placement: joint frame in the parent's frame, at zero position.
-        axis: unit vector in the joint frame (normal of the plane for ``planar``).
+        axis: unit vector in the joint frame (normal of the plane for ``planar``); or ``"x"``, ``"-x"``, ``"y"``, ...
         axis2: second axis of a ``universal`` joint, in the frame moved by the first.
         pitch: advance per radian of a ``helical`` joint, m/rad.
         limits: of a joint of one degree, data only.
@@ -144,8 +157,8 @@ class Joint(Record):
     parent: str
     child: str
     placement: Transform = field(default_factory=Transform.identity)
-    axis: Array = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
-    axis2: Array = field(default_factory=lambda: np.array([1.0, 0.0, 0.0]))
+    axis: Any = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
+    axis2: Any = field(default_factory=lambda: np.array([1.0, 0.0, 0.0]))
     pitch: Scalar = 0
     limits: Limits = field(default_factory=Limits)
     damping: Scalar = 0
@@ -162,8 +175,10 @@ class Joint(Record):
         expect(self.limits, Limits, f"{where}, limits", ModelError)
         if self.mimic is not None:
             expect(self.mimic, Mimic, f"{where}, mimic", ModelError)
-        object.__setattr__(self, "axis", frozen_array(self.axis, (3,), f"{where}, axis"))
-        object.__setattr__(self, "axis2", frozen_array(self.axis2, (3,), f"{where}, axis2"))
+        for name in ("axis", "axis2"):
+            along = getattr(self, name)
+            along = letter_axis(along, f"{where}, {name}") if isinstance(along, str) else along
+            object.__setattr__(self, name, frozen_array(along, (3,), f"{where}, {name}"))
         for name in ("pitch", "damping", "friction", "armature"):
             object.__setattr__(self, name, check_scalar(getattr(self, name), f"{where}, {name}"))
 

@@ -194,6 +194,53 @@ class Mechanism(Record):
                     q[..., part.start] = high - np.abs(q[..., part.start])
         return q, v, a
 
+    def random(self, rng: np.random.Generator, batch: int | tuple[int, ...] = ()) -> Array:
+        """Random positions (unit quaternions; inside the limits).
+
+        Args:
+            rng: source of randomness.
+            batch: leading shape of the result.
+        """
+        return self.random_state(rng, batch)[0]
+
+    def integrate(self, q: Any, v: Any, duration: Any = 1.0) -> Array:
+        """The positions reached from ``q`` by a constant velocity; any batch shape.
+
+        Coordinates move by ``v duration``, quaternions by the exponential map, q (*) exp(w duration), with w in child
+        axes. ``integrate(q0, difference(q0, q1))`` is ``q1``.
+
+        Args:
+            q: positions, (..., nq), or by joint name, others neutral.
+            v: velocities, (..., nv), or by name of a joint or a single velocity, others zero.
+            duration: s, (...).
+        """
+        from dalembert.model.states import integrate
+
+        return integrate(self, q, v, duration)
+
+    def difference(self, q0: Any, q1: Any) -> Array:
+        """The constant velocity that leads from ``q0`` to ``q1`` in one second, on the shortest way; any batch shape.
+
+        Args:
+            q0: where it begins, (..., nq), or by joint name.
+            q1: where it ends; quaternions are reached up to sign.
+        """
+        from dalembert.model.states import difference
+
+        return difference(self, q0, q1)
+
+    def interpolate(self, q0: Any, q1: Any, fraction: Any) -> Array:
+        """Positions between two: ``q0`` at fraction 0, ``q1`` at 1, at constant velocity in between; any batch shape.
+
+        Args:
+            q0: positions, (..., nq), or by joint name.
+            q1: positions.
+            fraction: how far, (...); outside 0 to 1 the motion goes on.
+        """
+        from dalembert.model.states import interpolate
+
+        return interpolate(self, q0, q1, fraction)
+
     def normalise(self, q: Any) -> Array:
         """A copy of ``q`` whose quaternions have length one; kernels take quaternions as they are.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -76,7 +76,8 @@ class Arguments:
     Attributes:
         hints: what those who made the kernel want errors to add: by name of an input, when it is left out; under
             ``"torch"``, ``"jax"`` and ``"cuda"``, when an array of that kind is given; under ``"mapping"``, when a
-            mapping is given for an array.
+            mapping is given that nobody makes an array of; by name of something else that is given by name.
+        by_name: a function of the call, the name of an input and a mapping that makes an array of values by name.
     """
 
     def __init__(self, name: str, inputs: Sequence[Port], outputs: Sequence[Port]):
@@ -84,6 +85,7 @@ class Arguments:
         self.has_empty = any(port.size == 0 for port in (*inputs, *outputs))
         self.hints: dict[str, str] = {}  # by input, what to add to the message where it is left out
         self.defaults: dict[str, Any] = {}  # by input, its value where it is left out
+        self.by_name: Callable[[str, str, Mapping[str, Any]], np.ndarray] | None = None
         self._positions = {port.name: k for k, port in enumerate(inputs)}
 
     def positional(
@@ -118,8 +120,22 @@ class Arguments:
             also = f", and {strange}" if unknown else ""
             raise ArgumentError(f"{self._call} is missing {', '.join(missing)}{also}{hints}")
         if unknown:
-            raise ArgumentError(f"{self._call} {strange}")
+            hints = "".join(f"; {self.hints[name]}" for name in unknown if name in self.hints)
+            raise ArgumentError(f"{self._call} {strange}{hints}")
         return tuple(values[k] for k in range(len(self.inputs))), rest
+
+    def spelt_out(self, given: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The inputs, those given by name made arrays.
+
+        Args:
+            given: inputs in order.
+        """
+        if self.by_name is None or not any(isinstance(x, Mapping) for x in given):
+            return given
+        made = self.by_name
+        return tuple(
+            made(self._call, port.name, x) if isinstance(x, Mapping) else x for port, x in zip(self.inputs, given)
+        )
 
     def arrays(self, given: Sequence[Any]) -> list[np.ndarray]:
         """The inputs as NumPy arrays; raises for nested lists of different lengths."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from dalembert.errors import CompilerError
+from dalembert.native.patience import announced
 from dalembert.tracing.program import Program
 
 _lock = threading.RLock()
@@ -45,7 +46,7 @@ class Deferred:
         given: Program | Callable[[], Program],
         check: Callable[[Program], None] = lambda program: None,
     ):
-        self._owner, self._given, self._check = owner, given, check
+        self.owner, self._given, self._check = owner, given, check
         if isinstance(given, Program):
             check(given)
         elif not callable(given):
@@ -55,10 +56,10 @@ class Deferred:
         """The program."""
         with compiling():
             if not isinstance(self._given, Program):
-                with uncollected():
+                with announced(self.owner), uncollected():
                     made = self._given()
                 if not isinstance(made, Program):
-                    raise CompilerError(f"the function of {self._owner} gives a {type(made).__name__}, not a program")
+                    raise CompilerError(f"the function of {self.owner} gives a {type(made).__name__}, not a program")
                 self._check(made)
                 self._given = made
             return self._given

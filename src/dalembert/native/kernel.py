@@ -84,6 +84,8 @@ class Kernel:
         self._compiled: Compiled | None = None
         self._quick: Callable[..., Any] = self._first
         self._tail: tuple[Any, ...] = ()
+        self.result: Callable[..., Any] | None = None
+        """Makes one object of several results, by position: a class of named tuples."""
 
     def set_defaults(self, values: Mapping[str, Any]) -> None:
         """Values that inputs have where a call leaves them out; those at the end cost nothing.
@@ -181,7 +183,8 @@ class Kernel:
             options: inputs by name, and options of NumPy's ufuncs (``dtype``, ``casting``, ``order``, ``axes``, ...).
 
         Returns:
-            An array of the batch shape followed by the shape of the output; a tuple of them if there are several.
+            An array of the batch shape followed by the shape of the output; a tuple of them if there are several, whose
+            entries have names where those who made the kernel gave it some.
         """
         if out is None and threads is None and not options:
             # One state of plain arrays takes 0.6 us with this frame, so it comes first.
@@ -193,13 +196,15 @@ class Kernel:
             if result is NotImplemented and not _PLAIN.isdisjoint(map(type, inputs)):
                 result = self._quick(*self._without_numbers(inputs))
             if result is not NotImplemented:
-                return result
-        return self._general(inputs, out, threads, options)
+                return result if self.result is None else self.result(*result)
+        found = self._general(inputs, out, threads, options)
+        return self.result(*found) if self.result is not None and isinstance(found, tuple) else found
 
     def _general(self, inputs: tuple[Any, ...], out: Any, threads: int | None, options: dict[str, Any]) -> Any:
         """Any call: plain arrays go to the ufunc, Dask's to blocks, those of other libraries wherever these say."""
         if options or len(inputs) != len(self.inputs):
             inputs, options = self.arguments.positional(inputs, options, UFUNC_OPTIONS)
+        inputs = self.arguments.spelt_out(inputs)
         if threads is not None and (not isinstance(threads, Integral) or isinstance(threads, bool) or threads < 1):
             raise ArgumentError(f"{self.name}: threads = {threads!r}; it must be a whole number of at least 1")
         if isinstance(out, tuple) and len(out) > 1:
@@ -309,15 +314,16 @@ class Kernel:
 
     def __reduce__(self) -> tuple[Any, ...]:
         made = self.name, self.inputs, self.outputs, self.program, self.key, self.dtype, self.doc, self._target
-        return Kernel, made, (self.arguments.hints, self.arguments.defaults)
+        return Kernel, made, (self.arguments.hints, self.arguments.defaults, self.arguments.by_name, self.result)
 
     def __identity__(self) -> dict[str, Any]:
         """What it computes, for :func:`~dalembert.model.identity.identify`."""
         return {"key": self.key or self.program.digest, "dtype": str(self.dtype), "defaults": self.arguments.defaults}
 
-    def __setstate__(self, state: tuple[dict[str, str], dict[str, Any]]) -> None:
+    def __setstate__(self, state: tuple[dict[str, str], dict[str, Any], Any, Any]) -> None:
         self.arguments.hints.update(state[0])
         self.set_defaults(state[1])
+        self.arguments.by_name, self.result = state[2:]
 
     def __copy__(self) -> Kernel:
         return self
@@ -447,7 +453,7 @@ class Compiled:
         with compiling():
             if dtype not in self._codes:
                 self._codes[dtype] = load_program(
-                    self._program, dtype, self.target, self._key, (*self.inputs, *self.outputs)
+                    self._program, dtype, self.target, self._key, (*self.inputs, *self.outputs), f"kernel {self.name}"
                 )
             return self._codes[dtype]
 

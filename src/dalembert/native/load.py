@@ -15,6 +15,7 @@ from dalembert.native.llvm import runtime
 from dalembert.native.llvm.engine import OPTIMIZATION, Loaded, define_symbol, object_code
 from dalembert.native.llvm.module import module_text
 from dalembert.native.llvm.target import Lanes, Target
+from dalembert.native.patience import announced
 from dalembert.tracing.program import Port, Program
 
 _runtimes: dict[tuple[Lanes, Target], Loaded] = {}
@@ -26,6 +27,7 @@ def load_program(
     target: Target,
     key: str | None = None,
     ports: Sequence[Port] = (),
+    name: str = "a kernel",
 ) -> Loaded:
     """Machine code of a program, ready to be called; its function is ``loop``.
 
@@ -35,9 +37,11 @@ def load_program(
             program's own digest by default.
         ports: what it is called with. They are part of the code's name too: whatever a key confuses, code never reads
             or writes beyond the arrays of its caller.
+        name: what to call it if it takes long.
     """
     lanes = target.lanes(dtype)
-    return load_text((*identity(program, key), *ports), lanes, target, lambda: module_text(program(), dtype, target))
+    parts = *identity(program, key), *ports
+    return load_text(parts, lanes, target, lambda: module_text(program(), dtype, target), name)
 
 
 def identity(program: Callable[[], Program], key: str | None = None) -> tuple[str | tuple[str, ...], ...]:
@@ -52,24 +56,28 @@ def identity(program: Callable[[], Program], key: str | None = None) -> tuple[st
     return "key", key, _version(Path(__file__).parent.parent)
 
 
-def load_text(parts: Sequence[object], lanes: Lanes, target: Target, text: Callable[[], str]) -> Loaded:
+def load_text(
+    parts: Sequence[object], lanes: Lanes, target: Target, text: Callable[[], str], name: str = "a kernel"
+) -> Loaded:
     """Machine code of a text in LLVM's language that may use the runtime.
 
     Args:
         parts: what determines the text; under it the code is kept.
         text: gives the text; called only if the cache cannot answer.
+        name: what to call it if it takes long.
     """
     entry = digest(*parts, target, lanes, OPTIMIZATION)
     with compiling():
         _load_runtime(lanes, target)
-        return _load(entry, target, text)
+        return _load(entry, target, text, name)
 
 
-def _load(entry: str, target: Target, text: Callable[[], str]) -> Loaded:
+def _load(entry: str, target: Target, text: Callable[[], str], name: str) -> Loaded:
     store = default_cache()
     code = store.get(entry)
     if code is None:
-        code = object_code(text(), target)
+        with announced(name):
+            code = object_code(text(), target)
         if is_as_imported():  # else the code that made it is not the one that names it
             store.put(entry, code)
     return Loaded(code, target)
@@ -77,7 +85,7 @@ def _load(entry: str, target: Target, text: Callable[[], str]) -> Loaded:
 
 def load_fixed(what: str, text: str, target: Target) -> Loaded:
     """Machine code of a text that depends on no program, kept by what it is."""
-    return _load(digest(what, text, target, _version(None)), target, lambda: text)
+    return _load(digest(what, text, target, _version(None)), target, lambda: text, what)
 
 
 def _load_runtime(lanes: Lanes, target: Target) -> None:

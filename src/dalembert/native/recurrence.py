@@ -80,7 +80,9 @@ class Recurrence:
             if self._code is None:
                 shape = self.state, self.held, self.driven
                 parts = "recurrence", *identity(self._program.get, self.key), shape
-                self._code = load_text(parts, self.target.lanes(self.dtype), self.target, lambda: self.ir)
+                self._code = load_text(
+                    parts, self.target.lanes(self.dtype), self.target, lambda: self.ir, self._program.owner
+                )
             return self._code
 
     @property

@@ -48,6 +48,7 @@ from dalembert.model.checks import expect, expect_items, expect_real, real_array
 from dalembert.model.names import as_names
 from dalembert.model.record import fingerprint
 from dalembert.native.kernel import Kernel, traced_kernel
+from dalembert.planning.limits import drive_limits
 from dalembert.simulation.state import as_position
 from dalembert.tracing.program import Port
 
@@ -217,7 +218,7 @@ class _Solver:
         self.moves = np.ones(self.model.nv, dtype=bool)
         for name in as_names("keep", keep):
             self.moves[self.model.v_slice(name)] = False
-        self.lower, self.upper = _ranges(self.model, limits)
+        self.lower, self.upper = drive_limits(self.model, ranges=limits)[:2]
         self.kernel = _step_kernel(self)
 
     def _add(self, goal: Goal) -> None:
@@ -443,23 +444,6 @@ def _tree_in_numbers(mechanism: Mechanism | Dynamics) -> Mechanism:
     if not mechanism.nv:
         raise ArgumentError(f"{mechanism.name!r} has no degree of freedom: every joint is fixed or locked")
     return mechanism
-
-
-def _ranges(mechanism: Mechanism, limits: bool) -> np.ndarray:
-    """Least and largest positions, (2, nq), of joints of one degree; infinite for all others, or without limits."""
-    found = np.array([[-np.inf], [np.inf]]) * np.ones(mechanism.nq)
-    if not limits:
-        return found
-    for joint in mechanism.joints:
-        own = mechanism.q_slice(joint.name)
-        if joint.kind in ("revolute", "prismatic", "helical") and joint.mimic is None:
-            found[:, own] = np.array([[joint.limits.lower], [joint.limits.upper]])
-    for joint in mechanism.joints:  # a joint that follows another one restricts it
-        if joint.kind in ("revolute", "prismatic", "helical") and joint.mimic is not None and joint.mimic.multiplier:
-            own = mechanism.q_slice(joint.mimic.joint)
-            ends = (np.array([joint.limits.lower, joint.limits.upper]) - joint.mimic.offset) / joint.mimic.multiplier
-            found[0, own], found[1, own] = np.maximum(found[0, own], ends.min()), np.minimum(found[1, own], ends.max())
-    return found
 
 
 def _reach(mechanism: Mechanism) -> float:

@@ -6,16 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
-from dalembert.algebra.scalar import is_one, is_zero
-from dalembert.formulations.display import law_latex, velocities_are_rates
+from dalembert.formulations.display import drives_each_velocity, law_latex, velocities_are_rates
 from dalembert.formulations.equations import BODILESS, METHODS, Equations
 from dalembert.formulations.quantity import DerivedQuantity
 from dalembert.report.document import Block, Bullets, Code, Display, Heading, Line, Math, Paragraph, Sequence, cited
 from dalembert.report.motion_section import partial_velocity_blocks
 from dalembert.typesetting.forms import Forms, definitions
-from dalembert.typesetting.layout import WIDEST, WIDTH, Rows, split_formula, sum_rows, width
+from dalembert.typesetting.layout import WIDEST, WIDTH, Rows, side_by_side, split_formula, sum_rows, width
 from dalembert.typesetting.notation import Notation
 
 PARTS = ("mass_matrix", "coriolis", "gravity", "passive", "external", "constraint_matrix", "constraint_bias")
@@ -25,24 +22,20 @@ PARTS = ("mass_matrix", "coriolis", "gravity", "passive", "external", "constrain
 def derivation_blocks(equations: Equations, forms: Forms) -> Iterator[Block]:
     """Every step with its general formula and what it arrives at."""
     yield Heading(f"Derivation: {METHODS.get(equations.method, equations.method)}")
+    partial = [step for step in equations.steps() if any(x.name in ("Jw_1", "Tw_1") for x in step.quantities)]
     for number, step in enumerate(equations.steps(), 1):
         yield Heading(f"Step {number}. {step.title}", 2)
         yield Paragraph(_explained(step.text, equations, forms.notation))
         if step.formula:
             yield Display(tuple(split_formula(step.formula)))
-        rows: Rows = []
-        long: list[DerivedQuantity] = []
-        for quantity in step.quantities:
-            found = forms.rows(quantity)
-            if found is None:
-                long.append(quantity)
-            rows += found or []
-        if rows:
+        written = [forms.rows(quantity) for quantity in step.quantities]
+        if rows := side_by_side([rows for rows in written if rows]):
             yield Display(tuple(rows))
+        long = [quantity for quantity, rows in zip(step.quantities, written) if rows is None]
         if long:
             yield Paragraph(_too_long(long), "note")
-    if equations.method == "kane":
-        yield from partial_velocity_blocks(equations, forms)
+        if equations.method == "kane" and step in partial[-1:]:
+            yield from partial_velocity_blocks(equations, forms)
 
 
 def _explained(text: str, equations: Equations, notation: Notation) -> Line:
@@ -77,7 +70,14 @@ def equations_blocks(equations: Equations, forms: Forms) -> Iterator[Block]:
         yield Paragraph((text,), "note")
         yield Bullets(tuple((reason,) for reason in equations.omitted))
     scalar = _scalar_equations(equations, forms)
-    if scalar is None:
+    if scalar is None and equations.scope.defined:
+        where: Line = (
+            "Written out the equations do not fit a page. They are the recursion above: ", Math("M"),
+            " has the entries of its last step; ", Math("c"), " and ", Math("G"), " are the forces ", Math(r"\tau"),
+            " of its inward part for zero accelerations.",
+        )  # fmt: skip
+        yield Paragraph(where)
+    elif scalar is None:
         yield from _sequence(equations, forms)
     else:
         for rows in scalar:
@@ -104,11 +104,13 @@ def equations_blocks(equations: Equations, forms: Forms) -> Iterator[Block]:
 def _legend(equations: Equations) -> Line:
     """What the letters of the law stand for."""
     bodiless, acting = equations.method in BODILESS, equations.external
+    drives = equations.input_map.shape[1]
     words = [
         ("M", "mass matrix"),
         ("c", "forces due to velocities" if bodiless else "centrifugal and Coriolis forces"),
-        ("g", "forces at rest" if bodiless else "gravity"),
-        *([("D", "map of the drives"), (r"\tau", "their forces")] if equations.input_map.shape[1] else []),
+        ("G", "forces at rest" if bodiless else "gravity"),
+        *([("D", "map of the drives")] if drives and not drives_each_velocity(equations) else []),
+        *([(r"\tau", "forces of the drives")] if drives else []),
         *([("p", "passive forces")] if equations.passive is not None else []),
         *([(acting.symbol, "given forces" if bodiless else "external wrenches")] if acting is not None else []),
         *([("A", "constraint matrix"), (r"\lambda", "multipliers")] if equations.constraint_matrix is not None else []),
@@ -186,10 +188,7 @@ def _with_right_side(left: Rows, terms: list[str]) -> Rows:
 
 def _sequence(equations: Equations, forms: Forms) -> Iterator[Block]:
     """The parts as named values, in the order in which they are computed."""
-    D = equations.input_map
-    plain = D.shape[0] == D.shape[1] and all(
-        is_one(x) if i == j else is_zero(x) for (i, j), x in np.ndenumerate(D.values)
-    )
+    plain = drives_each_velocity(equations)
     listed = (*PARTS, *(() if plain else ("input_map",)))
     parts = {name: part for name, part in equations.quantities().items() if name in listed}
     program = equations.scope.program({name: part.values for name, part in parts.items()}, "equations")
@@ -209,6 +208,5 @@ def _sequence(equations: Equations, forms: Forms) -> Iterator[Block]:
     yield Paragraph((text,))
     yield Sequence(tuple(steps))
     if results:
-        given: Line = ("with ", Math("D"), " the identity and ") if plain and len(D) else ("with ",)
-        yield Paragraph(("In terms of these, ", *given, "all entries not listed being zero,"))
+        yield Paragraph(("In terms of these, with all entries not listed being zero,",))
         yield Display(tuple(results))

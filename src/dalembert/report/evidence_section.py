@@ -129,7 +129,7 @@ def cost_blocks(equations: Equations, mechanism: Mechanism | None) -> Iterator[B
             rows.append([label, *_counts(part.cost)])
     together = cost_together((equations.mass_matrix, equations.bias))
     rows.append([(Math("M"), " and ", Math("h"), " together"), *_counts(together)])
-    caption = "Operations of each compiled part by itself; of the formulas above where these are shortest; h = c + g."
+    caption = "Operations of each compiled part by itself; of the formulas above where these are shortest; h = c + G."
     yield table(head, rows, caption, numbers)
     if mechanism is not None and mechanism.nv <= LARGE:
         others = [[(METHODS[route],), *_counts(count)] for route, count in _routes(mechanism, equations)]

@@ -7,7 +7,7 @@ from importlib import resources
 from dalembert.report.document import Document, Figure, Heading, Line, Pairs, Paragraph, Table, Writer, numbered
 from dalembert.report.drawing import to_svg
 from dalembert.typesetting.escape import html_text
-from dalembert.typesetting.mathml import display, inline
+from dalembert.typesetting.mathml import inline, lines
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 """Content security policy: even if something slipped through, nothing may run or be fetched."""
@@ -78,24 +78,24 @@ class HtmlWriter(Writer):
         head = "".join(cell("th", k, line, ' scope="col"') for k, line in enumerate(table.head))
         rows = ("".join(cell("td", k, line) for k, line in enumerate(row)) for row in table.rows)
         caption = f"<figcaption>{html_text(table.caption)}</figcaption>" if table.caption else ""
-        lines = "\n".join(f"<tr>{row}</tr>" for row in rows)
+        body = "\n".join(f"<tr>{row}</tr>" for row in rows)
         return (
             f'<figure class="table">{caption}<div class="scroll" tabindex="0"><table><thead><tr>{head}</tr></thead>'
-            f"<tbody>\n{lines}\n</tbody></table></div></figure>"
+            f"<tbody>\n{body}\n</tbody></table></div></figure>"
         )
 
     def display(self, rows: Pairs, number: int) -> str:
         tag = f'<span class="tag">({number})</span>' if number else ""
-        return f'<div class="equation"><div class="scroll" tabindex="0">{display(rows)}</div>{tag}</div>'
+        return f'<div class="equation"><div class="scroll" tabindex="0">{lines(rows)}</div>{tag}</div>'
 
     def sequence(self, rows: Pairs) -> str:
-        lines = (f"<li>{inline(' '.join(row))}</li>" for row in rows)
-        return '<ul class="sequence">' + "".join(lines) + "</ul>"
+        items = (f"<li>{inline(' '.join(row))}</li>" for row in rows)
+        return '<ul class="sequence">' + "".join(items) + "</ul>"
 
     def figure(self, figure: Figure) -> str:
         words = "".join(part for part in figure.caption if isinstance(part, str))
         return f"<figure>{to_svg(figure.drawing, words)}<figcaption>{self.line(figure.caption)}</figcaption></figure>"
 
     def references(self, entries: list[tuple[str, str]]) -> str:
-        lines = (f'<li id="{key}"><b>[{key}]</b> {text}</li>' for key, text in entries)
-        return f'<ul class="references">{"".join(lines)}</ul>'
+        items = (f'<li id="{key}"><b>[{key}]</b> {text}</li>' for key, text in entries)
+        return f'<ul class="references">{"".join(items)}</ul>'

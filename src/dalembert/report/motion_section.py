@@ -19,17 +19,20 @@ from dalembert.model import Mechanism
 from dalembert.model.joint import KINDS
 from dalembert.report.document import Block, Bullets, Display, Heading, Inline, Line, Math, Paragraph, listed, table
 from dalembert.typesetting.forms import Forms
-from dalembert.typesetting.layout import width
+from dalembert.typesetting.layout import side_by_side, width
 from dalembert.typesetting.notation import Notation
 
 
-def convention_blocks(equations: Equations, mechanism: Mechanism | None, notation: Notation) -> Iterator[Block]:
+def convention_blocks(
+    equations: Equations, mechanism: Mechanism | None, notation: Notation, positive: Sequence[Any] = ()
+) -> Iterator[Block]:
     """Coordinates, parameters, frames and signs.
 
     Args:
         equations: the derivation.
         mechanism: what was derived, if it is a mechanism.
         notation: how symbols are written.
+        positive: expressions that the formulas take to be positive.
     """
     yield Heading("Coordinates, frames and conventions")
     symbols = equations.scope.symbols
@@ -39,6 +42,11 @@ def convention_blocks(equations: Equations, mechanism: Mechanism | None, notatio
         items.append(("Speeds, or quasi-velocities, ", *_tuple("u", symbols["u"], notation), "."))
     if equations.parameters:
         items.append(("Parameters ", *listed([Math(notation.latex(x)) for x in equations.parameters]), "."))
+        if assumed := [Math(notation.latex(x)) for x in equations.parameters if x.is_positive]:
+            items.append(("Positive are ", *listed(assumed), "."))
+    if positive:
+        written = [Math(f"{notation.latex(x)} > 0") for x in positive]
+        items.append(("The formulas are written for ", *listed(written), "; what is computed holds everywhere."))
     if twofold := listed([Math(x) for x in _twofold(equations, notation)]):
         text = "Letters with two meanings, in general formulas the one given there, in results the one listed above: "
         items.append((text, *twofold, "."))
@@ -53,7 +61,7 @@ def convention_blocks(equations: Equations, mechanism: Mechanism | None, notatio
         )  # fmt: skip
         if equations.gravity_field is None:
             items.append(
-                ("The acceleration of free fall is ", Math(r"\mathbf{g}"), ", forces of gravity are ", Math("g"), ".")
+                ("The acceleration of free fall is ", Math(r"\mathbf{g}"), ", forces of gravity are ", Math("G"), ".")
             )
     if mechanism is not None:
         items.append(("The frame of a body is the frame of the joint that carries it, after the motion of the joint.",))
@@ -73,7 +81,7 @@ def _twofold(equations: Equations, notation: Notation) -> list[str]:
         law_latex(equations),
         "h",
         *(step.formula for step in steps),
-        *(q.symbol for x in steps for q in x.quantities),
+        *(q.symbol for x in steps for q in x.quantities if len(q.shape) < 3),  # others are seen with indices only
     ]
     words = r"C\^\*|\\frac\{d\}\{dt\}|\\(mathbf|text|mathrm)\{[^}]*\}|[_^]\{[^}]*\}"
     general = "  ".join(re.sub(words, " ", formula) for formula in formulas)
@@ -126,12 +134,10 @@ def motion_blocks(subject: Mechanism | MovingBodies, equations: Equations, forms
             ("w", rf"\omega_{{{i}}}", product(body.Jw, system.v)),
             ("pdot", rf"\dot{{p}}_{{C{i}}}", product(body.Jv, system.v)),
         ]
-        rows = []
-        for name, symbol, values in found:
-            more = forms.rows(DerivedQuantity(system.scope, f"{name}{i}", symbol, np.array(values, dtype=object)))
-            left_out = left_out or more is None
-            rows += more or []
-        if rows:
+        made = (DerivedQuantity(system.scope, f"{x}{i}", symbol, np.array(y, dtype=object)) for x, symbol, y in found)
+        written = [forms.rows(quantity) for quantity in made]
+        left_out = left_out or None in written
+        if rows := side_by_side([rows for rows in written if rows]):
             yield Display(tuple(rows))
     if left_out:
         yield Paragraph(("What would be too long to read is left out.",), "note")

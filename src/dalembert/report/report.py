@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from dalembert.formulations.display import forms_of
 from dalembert.formulations.equations import METHODS, Equations
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect, expect_path
+from dalembert.report.certificate_section import Proven, certificate_blocks
 from dalembert.report.derivation_section import derivation_blocks, equations_blocks
 from dalembert.report.document import Block, Document
 from dalembert.report.evidence_section import agreement_blocks, agreement_of, cost_blocks, reference_blocks
@@ -38,6 +39,7 @@ def report(
     mechanism: Mechanism | MovingBodies | None = None,
     title: str | None = None,
     agreement: bool = True,
+    proof: Proven | None = None,
     **options: Any,
 ) -> Path:
     """Write a document that derives the equations of motion step by step; return where it lies.
@@ -52,6 +54,7 @@ def report(
         mechanism: what the equations were derived from, for the figure and tables; only with equations.
         title: headline; by default one that names the system.
         agreement: compare all routes with each other; takes longer than everything else for large mechanisms.
+        proof: what :func:`dalembert.proof.prove` found for the mechanism; its certificate is printed.
         options: for :func:`dalembert.formulations.derive.derive`.
     """
     target = expect_path(path, "report, path")
@@ -61,7 +64,7 @@ def report(
         raise ArgumentError(f"cannot write {str(path)!r}: the suffix must be one of {', '.join(WRITERS)}")
     if target.suffix.lower() == ".html":
         require_converter()
-    made = document(subject, method, mechanism=mechanism, title=title, agreement=agreement, **options)
+    made = document(subject, method, mechanism=mechanism, title=title, agreement=agreement, proof=proof, **options)
     text = WRITERS[target.suffix.lower()](made)
     target.parent.mkdir(parents=True, exist_ok=True)
     write_text(target, text)
@@ -75,9 +78,10 @@ def document(
     mechanism: Mechanism | MovingBodies | None = None,
     title: str | None = None,
     agreement: bool = True,
+    proof: Proven | None = None,
     **options: Any,
 ) -> Document:
-    """The same document as data; subject, method, mechanism, title, agreement and options as for :func:`report`."""
+    """The same document as data; subject, method, mechanism, title, agreement, proof, options as for :func:`report`."""
     if isinstance(subject, Equations):
         if options:
             raise ArgumentError(f"{', '.join(options)}: the equations are derived already; give options to derive()")
@@ -87,7 +91,8 @@ def document(
         if mechanism is not None:
             raise ArgumentError("mechanism= goes with equations; here the first argument is what is derived")
         equations, origin = derive(subject, method, **options), subject
-    blocks = tuple(_blocks(equations, origin, agreement))
+    certificate = None if proof is None else _expect_certificate(proof, origin)
+    blocks = tuple(_blocks(equations, origin, agreement, certificate))
     subtitle = f"{METHODS.get(equations.method, equations.method)} · dalembert {dalembert.__version__}"
     return Document(title or f"Equations of motion: {equations.name}", subtitle, blocks)
 
@@ -108,7 +113,32 @@ def _expect_origin(equations: Equations, origin: Mechanism | MovingBodies | None
         )
 
 
-def _blocks(equations: Equations, origin: Mechanism | MovingBodies | None, agreement: bool) -> Iterator[Block]:
+def _expect_certificate(proof: Proven, origin: Mechanism | MovingBodies | None) -> Mapping[str, Any]:
+    """The certificate of a proof that holds, and is one of the mechanism at hand."""
+    if not isinstance(proof, Proven):
+        raise ArgumentError(f"report, proof: expected what dalembert.proof.prove returns, got {type(proof).__name__}")
+    if not isinstance(origin, Mechanism):
+        raise ArgumentError(
+            "report, proof: a proof is one of a mechanism; give the mechanism too, or leave out the proof"
+        )
+    certificate = proof.certificate()
+    if certificate["digest"] != origin.digest:
+        raise ArgumentError(
+            f"report, proof: it is one of {certificate['mechanism']!r} with the digest {certificate['digest'][:12]}, "
+            f"not of "
+            f"{origin.name!r} with {origin.digest[:12]}; prove this one"
+        )
+    if not proof.ok:
+        raise ArgumentError(f"report, proof: not all identities hold for {origin.name!r}; print the proof to see which")
+    return certificate
+
+
+def _blocks(
+    equations: Equations,
+    origin: Mechanism | MovingBodies | None,
+    agreement: bool,
+    certificate: Mapping[str, Any] | None,
+) -> Iterator[Block]:
     tree = origin if isinstance(origin, Mechanism) else None
     notation = Notation(decimal=not equations.parameters, rates=equations.scope.rates)
     forms = forms_of(equations, notation)
@@ -116,12 +146,15 @@ def _blocks(equations: Equations, origin: Mechanism | MovingBodies | None, agree
         yield from mechanism_blocks(tree, equations, notation)
     elif isinstance(origin, MovingBodies):
         yield from bodies_blocks(origin, equations, notation)
-    yield from convention_blocks(equations, tree, notation)
-    if origin is not None:
-        yield from motion_blocks(origin, equations, forms)
-    yield from derivation_blocks(equations, forms)
-    yield from equations_blocks(equations, forms)
+    # A recursion says how every link moves, so that only other derivations begin with the motion of the bodies.
+    moving = [*motion_blocks(origin, equations, forms)] if origin is not None and not equations.scope.defined else []
+    derived = [*derivation_blocks(equations, forms), *equations_blocks(equations, forms)]
+    yield from convention_blocks(equations, tree, notation, forms.assumed)
+    yield from moving
+    yield from derived
     if agreement:
         yield from agreement_blocks(agreement_of(origin, equations))
+    if certificate is not None:
+        yield from certificate_blocks(certificate)
     yield from cost_blocks(equations, tree)
     yield from reference_blocks(equations)

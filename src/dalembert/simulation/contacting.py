@@ -13,7 +13,6 @@ from dalembert.dynamics import Dynamics
 from dalembert.dynamics.contacting import SWEEPS, sweeps_of
 from dalembert.errors import ArgumentError, SimulationWarning, UnsupportedError
 from dalembert.model import WORLD
-from dalembert.model.checks import shown
 from dalembert.model.singularity import WHY, singular_motions
 from dalembert.simulation.contact_history import MEASURES, UNCONVERGED, ContactHistory
 from dalembert.simulation.failure import SimulationError
@@ -28,29 +27,28 @@ from dalembert.simulation.trajectory import Trajectory
 METHOD = "semi-implicit-euler"
 """The method of fixed step in which rigid contacts are solved."""
 
-LAWS = {"rigid": "Signorini, the exact Coulomb cone and Newton's restitution at the level of velocities"}
-"""Laws of contact that steps of fixed length solve, by name."""
-
-DEEP = 1e-6
-"""A depth at the start, m, beyond which somebody must decide."""
+DEEP = 1e-3
+"""A depth at the start, m, beyond which somebody must decide; less is what steps leave, and take away again."""
 
 LIFTS = 20
 """How often a lift is corrected: normals of curved grounds change with the position."""
 
 
 def acts(dynamics: Dynamics) -> bool:
-    """Whether something can touch: a contact, or a joint the end of its range."""
+    """Whether something can touch that steps must solve: a contact, or a joint the end of its range."""
+    if getattr(dynamics, "law", "rigid") == "compliant":  # equations of motion have no law
+        return False
     return bool(dynamics.contacts.points or dynamics.contacts.limit_rows)
 
 
 def contact_law(
     dynamics: Dynamics, law: str | None, method: str | None, sweeps: int | None, records: bool = True
 ) -> RigidContact | None:
-    """How contacts are solved; None where there are none.
+    """How contacts are solved; None where there are none, and where the compliant law makes forces of them.
 
     Args:
         dynamics: of the mechanism.
-        law: one of :data:`LAWS`, or None: rigid, if something can touch.
+        law: one of :data:`~dalembert.dynamics.contacting.LAWS`, or None: that of the dynamics, if something can touch.
         method: as the user gave it; others than :data:`METHOD` know nothing of contacts.
         sweeps: of Gauss-Seidel, or None.
         records: keep slip and mode.
@@ -61,14 +59,14 @@ def contact_law(
             f"equations of motion know nothing of contacts, and {name!r} has some",
             remedy="move the mechanism itself, or equations of mechanism.replace(contacts=())",
         )
-    if law is None and not acts(dynamics):
+    if law == "compliant" and not dynamics.contacts.points:
+        warnings.warn(f"law = {law!r}: nothing in {name!r} can touch", SimulationWarning, stacklevel=4)
+    if law in (None, "compliant") and not acts(dynamics):
         if sweeps is not None:
             raise ArgumentError(
-                f"sweeps = {sweeps!r} are those of contacts, and {name!r} has none that act", argument="sweeps"
+                f"sweeps = {sweeps!r} are those of rigid contacts, and {name!r} has none that act", argument="sweeps"
             )
         return None
-    if law is not None and (not isinstance(law, str) or law not in LAWS):
-        raise ArgumentError(f"there is no law of contact {shown(law)}; choose one of {', '.join(LAWS)}", argument="law")
     if method is not None and method != METHOD:
         raise ArgumentError(
             f"{name!r} has contacts or stops of joints, and the method {method!r} knows nothing of them",
@@ -89,19 +87,19 @@ def contact_law(
             f"{name!r}: an impulse of contact needs mass to act on, but {idle[0].removesuffix(f': {WHY}')}",
             remedy="give that body a mass and an inertia; a foot of 10 g changes little",
         )
-    return RigidContact(SWEEPS if sweeps is None else sweeps_of(sweeps), records)
+    return RigidContact(SWEEPS if sweeps is None else sweeps_of(sweeps), records, dynamics.law)
 
 
 def checked_start(dynamics: Dynamics, q: np.ndarray, values: Any, lift: bool) -> np.ndarray:
     """The positions at the start, lifted out of the ground if that is wanted; an error says how deep they are.
 
     Args:
-        dynamics: of the mechanism.
+        dynamics: of the mechanism; what is convex carries by overlapping, so that any start will do.
         q: positions, (..., nq).
         values: of its parameters, (..., k), or None.
         lift: move bases upwards.
     """
-    if not dynamics.contacts.points or not q.size:
+    if not dynamics.contacts.points or not q.size or (dynamics.law == "convex" and not lift):
         return q
     kernel = dynamics.on("cpu").kernel("contact_points")
     last = () if values is None else (values,)
@@ -177,7 +175,7 @@ def march(
     hold: float | None,
     progress: bool | None,
 ) -> Trajectory:
-    """One motion in steps of the rigid law.
+    """One motion in steps with contacts.
 
     Args:
         system: what moves.
@@ -245,7 +243,7 @@ def march(
         status = "interrupted"
     columns = [np.array([row[k] for row in kept]) for k in range(8)]
     ts, qs, vs, taus, wrenches, pushes, report, steps = columns
-    info = {"method": METHOD, "law": "rigid", "sweeps": law.sweeps, "evaluations": made,
+    info = {"method": METHOD, "law": law.law, "sweeps": law.sweeps, "evaluations": made,
             "seconds": time.perf_counter() - began, "singular": ()}  # fmt: skip
     if hold is not None:
         info |= {"hold": hold, "held_from": t0}

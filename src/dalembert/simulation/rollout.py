@@ -142,6 +142,8 @@ def rollout(
     Everything with leading dimensions is broadcast together: initial states, controls, gains, wrenches, parameters.
     Singular positions of closed loops that motions pass are not looked for; ``Rollout.trajectory`` does, in one motion.
 
+    On the processor arrays of any library are taken, and results are NumPy's.
+
     On a CUDA device every thread carries one motion through all its steps. Arrays may be those of CuPy, PyTorch, JAX or
     NumPy and results come in the same kind, times excepted; arrays that are all float32 are computed in float32.
     Records lie in memory with the motions side by side: their shape is the usual one, but they are not contiguous.
@@ -164,7 +166,8 @@ def rollout(
         wrenches: by frame name the constant wrench ``[force; moment]`` on it, frame axes, at its origin, (..., 6).
         method: ``rk4`` (the default where nothing can touch), ``semi-implicit-euler`` (with contacts the only one),
             ``lie-rk4`` or ``variational``.
-        law: of contact, ``"rigid"``: the default where the mechanism has contacts.
+        law: of contact. ``"rigid"`` is the default where a mechanism has contacts; ``"convex"`` is MuJoCo's;
+            ``"compliant"`` makes force elements of contacts, for every method.
         sweeps: of Gauss-Seidel in a step, 10 by default; ``contacts.residual`` says what is left.
         limits: names of joints whose ranges end in stops, or ``"all"``; none by default. With ``friction`` included
             and a law of contact, dry friction of joints is exact: it sticks.
@@ -206,6 +209,7 @@ def rollout(
             drift,
             stabilisation,
             limits,
+            law,
         )
         dynamics, model = system.dynamics, system.mechanism
         contact = contact_law(dynamics, law, method, sweeps, record)

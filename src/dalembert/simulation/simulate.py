@@ -106,8 +106,9 @@ def simulate(
         method: adaptive: ``DOP853`` (the default where nothing can touch), ``RK45``, ``RK23``, ``Radau``, ``BDF``,
             ``LSODA`` (of SciPy); of fixed step: ``rk4``, ``semi-implicit-euler`` (with contacts the only one),
             ``lie-rk4``, ``variational``.
-        law: of contact, ``"rigid"``: the default where the mechanism has contacts. ``Trajectory.contacts`` has forces,
-            gaps, slip, modes and residuals.
+        law: of contact. ``"rigid"`` is the default where a mechanism has contacts; ``Trajectory.contacts`` has forces,
+            gaps, slip, modes and residuals. ``"convex"`` is MuJoCo's; ``"compliant"`` makes force elements of contacts,
+            for every method.
         sweeps: of Gauss-Seidel in a step, 10 by default; ``contacts.residual`` says what is left.
         limits: names of joints whose ranges end in stops, or ``"all"``; none by default. With ``friction`` included
             and a law of contact, dry friction of joints is exact: it sticks.
@@ -143,7 +144,17 @@ def simulate(
             "force elements of the model act by elements=..."
         )
     system = stabilised(
-        mechanism, include, tuple(wrenches or ()), constraints, elements, parameters, q0, drift, stabilisation, limits
+        mechanism,
+        include,
+        tuple(wrenches or ()),
+        constraints,
+        elements,
+        parameters,
+        q0,
+        drift,
+        stabilisation,
+        limits,
+        law,
     )
     dynamics, model = system.dynamics, system.mechanism
     x = np.concatenate([as_position(model, q0), as_velocity(model, v0)])
@@ -217,6 +228,7 @@ def simulate(
     if failed is not None:
         why = infeasible or (against and f". {against[0].upper()}{against[1:]}")
         why = why or ranks.reason(failed.time, failed.q, length is not None)
+        why = why or _without_value(system, failed)
         message = failed.message + ("" if why else failed.guess) + ("" if infeasible else failed.advice) + why
         raise SimulationError(message, failed.time, failed.q, failed.v, made) from (failed.__cause__ or failed)
     for name in sorted(watch.unresolved):
@@ -234,6 +246,23 @@ def simulate(
             stacklevel=2,
         )
     return made
+
+
+def _without_value(system: Stabiliser, failed: Fault) -> str:
+    """What to say of force elements that have no value where a motion ended."""
+    own = system.dynamics
+    if not own.elements.names or not (np.isfinite(failed.q).all() and np.isfinite(failed.v).all()):
+        return ""
+    with np.errstate(all="ignore"):
+        forces = np.asarray(own.evaluate("element_forces", failed.q, failed.v, failed.time))
+    lost = [name for name, force in zip(own.elements.names, forces) if not np.isfinite(force).all()]
+    if not lost:
+        return ""
+    items = {item.name: item for item in own.mechanism.forces}
+    why = "a spring or damper whose ends coincide has no direction: begin elsewhere, or fasten it elsewhere"
+    if items[lost[0]].kind not in ("spring", "torsional-spring"):
+        why = "its formula has no value there"
+    return f": the force of {', '.join(map(repr, lost))} is not finite; {why}"
 
 
 def _drive(

@@ -340,6 +340,7 @@ def stabilised(
     drift: str | None = None,
     stabilisation: float = 0.0,
     limits: Sequence[str] | str | None = None,
+    law: str | None = None,
 ) -> Stabiliser:
     """The dynamics of a mechanism, or dynamics made before, if they fit what is asked for, with the drift they allow.
 
@@ -354,6 +355,7 @@ def stabilised(
         drift: one of :data:`DRIFTS`, or None: projection, or with a frequency Baumgarte.
         stabilisation: the frequency, rad/s, that the others than projection need.
         limits: joints whose ranges end in stops, or ``"all"``; none by default.
+        law: of contact, or None for that of the given dynamics, and rigid for a mechanism.
     """
     if isinstance(moving, Stabiliser):
         return moving
@@ -362,6 +364,11 @@ def stabilised(
     baumgarte, relaxation = frequencies(drift, stabilisation)
     if isinstance(moving, Dynamics):
         _check_fit(moving, include, wrenches, constraints, elements)
+        if law is not None and law != moving.law:
+            raise ArgumentError(
+                f"law = {law!r}, but the given Dynamics was made with law = {moving.law!r}; say it there only",
+                argument="law",
+            )
         if limits is not None and limits != "all" and tuple(as_names("limits", limits)) != moving.limits:
             raise ArgumentError(
                 f"limits = {limits!r}, but the given Dynamics was made with limits = {moving.limits}; say it there "
@@ -384,6 +391,7 @@ def stabilised(
         dynamics = Dynamics(
             moving, constraints=constraints, elements=elements, include=include, wrenches=wrenches, reference=near,
             stabilisation=baumgarte, parameters=addresses, limits=() if limits is None else limits,
+            law="rigid" if law is None else law,
         )  # fmt: skip
     else:
         raise ArgumentError(
@@ -409,7 +417,7 @@ def _check_fit(
     own = {
         "include": (tuple(include) or "all", made.include),
         "constraints": (constraints, tuple(made.constraints.info)),
-        "elements": (elements, made.elements.names),
+        "elements": (elements, made.elements.chosen),
     }
     for name, (asked, there) in own.items():
         if not (isinstance(asked, str) and asked == "all") and set(as_names(name, asked)) != set(there):

@@ -49,6 +49,26 @@ def display(rows: tuple[tuple[str, str], ...]) -> str:
     )
 
 
+def lines(rows: tuple[tuple[str, str], ...]) -> str:
+    """The same as a table of formulas, which a page may end between any two lines of.
+
+    Args:
+        rows: pairs of LaTeX.
+    """
+    if len(rows) == 1:
+        return display(rows)
+
+    def cell(side: str, latex: str) -> str:
+        made = f'<math style="math-style: normal">{_content(latex, "block")}</math>' if latex.strip() else ""
+        return f'<span class="{side}">{made}</span>'
+
+    def kind(right: str) -> str:
+        return "tall line" if r"\begin" in right or r"\frac" in right else "line"
+
+    made = (f'<div class="{kind(right)}">{cell("left", left)}{cell("right", right)}</div>' for left, right in rows)
+    return f'<div class="lines">{"".join(made)}</div>'
+
+
 def _line(left: str, right: str) -> str:
     cells = (
         f'<mtd class="{side}">{_content(part, "block")}</mtd>' for side, part in (("left", left), ("right", right))

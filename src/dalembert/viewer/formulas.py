@@ -72,7 +72,7 @@ def _counted(mechanism: Mechanism) -> Iterator[str]:
     if not n:
         yield '<p class="note">Nothing moves.</p>'
         return
-    yield _scrolling(display((("", r"M(q)\, \dot{v} + c(q, v) + g(q) = \tau"),)))
+    yield _scrolling(display((("", r"M(q)\, \dot{v} + c(q, v) + G(q) = \tau"),)))
     filled = int(mechanism.tree.support.sum())
     size = inline(rf"{n} \times {n}")
     yield f'<p class="note">The inertia matrix is {size}; {filled} of its {n * n} entries can differ from zero.</p>'

@@ -22,6 +22,7 @@ from dalembert.simulation import Trajectory
 from dalembert.simulation.export import load_trajectory
 from dalembert.simulation.interpolation import Slopes
 from dalembert.simulation.stabiliser import stabilised
+from dalembert.viewer.touching import contact_curves
 
 FRAMES_PER_SECOND, FRAMES_PER_STEP, MOST_FRAMES = 60.0, 4, 3000
 """How finely a motion is sampled at least, and the largest number of samples; a long one is sampled less finely."""
@@ -240,6 +241,7 @@ def motion(trajectory: Trajectory) -> tuple[dict[str, Any], bytes]:
     knows_energy = all(fine.dynamics.has(name) for name in ("kinetic_energy", "potential_energy"))
     if knows_energy and np.isfinite(fine.v).all():
         curves |= {"kinetic": np.asarray(fine.kinetic_energy), "potential": np.asarray(fine.potential_energy)}
+    curves |= contact_curves(trajectory, fine.t)
     table: dict[str, Any] = {"count": len(fine.t), "start": float(fine.t[0]), "status": fine.status, "places": {}}
     block = b""
     for name, values in curves.items():

@@ -14,6 +14,7 @@ from dalembert.model import WORLD, Body, Mechanism
 from dalembert.model.names import position_names, velocity_names
 from dalembert.text.layout import printable
 from dalembert.viewer.meshes import Meshes
+from dalembert.viewer.touching import collision_shapes, floor, grounds
 
 TURN, REACH = math.pi, 1.0
 """How far sliders of joints without limits go: rad, and m times the size of the mechanism."""
@@ -47,6 +48,9 @@ def scene(mechanism: Mechanism, q: np.ndarray, meshes: Meshes) -> dict[str, Any]
             for frame in mechanism.frames
         ],
         "bones": bones(mechanism),
+        "collisions": collision_shapes(mechanism),
+        "grounds": grounds(mechanism, size),
+        "floor": floor(mechanism),
     }  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.files import write_text
 from dalembert.formats.loading import load
+from dalembert.formulations.motion import DerivedDynamics
 from dalembert.model import Mechanism
 from dalembert.simulation import Trajectory
 from dalembert.viewer.motion import of_bodies
@@ -56,7 +57,7 @@ def view(
         if trajectory is not None:
             raise ArgumentError("the first argument is a trajectory already; give the mechanism, or no second one")
         trajectory = of_bodies(mechanism)
-        if trajectory is not mechanism and equations is True:
+        if isinstance(mechanism.dynamics, DerivedDynamics) and equations is True:
             equations = mechanism.dynamics.equations
         mechanism = trajectory.mechanism
     place = None if folder is None else Path(folder)

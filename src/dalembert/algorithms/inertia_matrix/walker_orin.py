@@ -36,9 +36,9 @@ def walker_orin(tree: Tree, q: Array) -> Array:
         columns_f, columns_n = [], []
         for k in range(link.nv):
             zw, zv = link.Zw[:, k], link.Zv[:, k]
-            F = cross(zw, mass[i] * R[i]) + mass[i] * zv  # (6.2.7)
+            F = cross(zw, mass[i] * R[i]) + mass[i] * zv  # (6.2.8d)
             columns_f.append(F)
-            columns_n.append(product(E_C[i], zw) + cross(R[i], F))  # (6.2.8)
+            columns_n.append(product(E_C[i], zw) + cross(R[i], F))  # (6.2.8g)
         j = i
         while True:
             row = tree.links[j]
@@ -58,9 +58,9 @@ def walker_orin(tree: Tree, q: Array) -> Array:
         if p >= 0 and not scalar.is_zero(mass[i]):
             outer = step[i].s + step[i].inward(R[i])
             total = mass[p] + mass[i]
-            center = (mass[p] * R[p] + mass[i] * outer) / total  # (6.2.5)
+            center = (mass[p] * R[p] + mass[i] * outer) / total  # (6.2.6)
             inner = parallel_axes(E_C[p], mass[p], R[p] - center)
-            E_C[p] = parallel_axes(inner, mass[i], outer - center) + step[i].inward_symmetric(E_C[i])  # (6.2.6)
+            E_C[p] = parallel_axes(inner, mass[i], outer - center) + step[i].inward_symmetric(E_C[i])  # (6.2.7)
             mass[p], R[p] = total, center
         elif p >= 0:
             E_C[p] = E_C[p] + step[i].inward_symmetric(E_C[i])

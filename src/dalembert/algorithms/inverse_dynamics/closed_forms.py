@@ -1,6 +1,7 @@
-"""Closed, non-recursive forms of inverse dynamics: Uicker-Kahn (5.2.2), Waters (5.2.3), Kane-Silver (5.2.13).
+"""Closed forms of inverse dynamics (THESIS): Uicker-Kahn (5.2.2), Waters (5.2.3), the same with 3 x 3 tensors (5.2.6),
+Kane-Silver (5.2.13).
 
-They cost O(n^4), O(n^2) and O(n^2) operations and serve as independent witnesses for the recursive algorithms.
+The first costs O(n^4), the others O(n^2) operations; they serve as independent witnesses for the recursive algorithms.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.scalar import Scalar
-from dalembert.algebra.vectors import cross, dot
+from dalembert.algebra.vectors import cross, dot, dual, dyad
 from dalembert.algorithms.choose import refuse_quaternions
 from dalembert.algorithms.inverse_dynamics.hollerbach_4x4 import (
     load_matrix,
@@ -85,6 +86,54 @@ def waters(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None) -> Arr
             for k in range(tree.links[i].nv):
                 dW = product(Y[i][k], W[j])
                 tau[i][k] = tau[i][k] + trace_of_product(dW, JWdd) - dot4(g, product(dW, center))
+    return gather(tree, [arrays.asarray(t) for t in tau])
+
+
+def waters_3x3(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None) -> Array:
+    """(5.2.6), Hollerbach's sum with 3 x 3 tensors: over bodies j beyond i, with n_j = m_j r_jj, in world axes,
+
+        tr[ m_j ds_j sdd_j^T + ds_j n_j^T Wdd_j^T + dW_j n_j sdd_j^T + dW_j J_j Wdd_j^T ] - g . (m_j ds_j + dW_j n_j) ,
+
+    ds_j and dW_j the derivatives by q_i. Its last term is printed for revolute joints, where s_j - s_i turns with W_i.
+    """
+    W: list[Array] = []
+    Wd: list[Array] = []
+    Wdd: list[Array] = []
+    o: list[Array] = []
+    sdd: list[Array] = []
+    for i, link in enumerate(tree.links):
+        A, s = link.rotation(q), link.translation(q)
+        rate, acceleration = tree.speed(link, v), tree.speed(link, a)
+        X = dual(product(link.Zw, rate))
+        Xd = product(X, X) + dual(product(link.Zw, acceleration))
+        slide, push = product(A, product(link.Zv, rate)), product(A, product(link.Zv, acceleration))
+        p = link.parent
+        if p < 0:
+            W.append(A)
+            Wd.append(product(A, X))
+            Wdd.append(product(A, Xd))
+            o.append(s)
+            sdd.append(push)
+            continue
+        inherited = product(Wd[p], A)
+        W.append(product(W[p], A))
+        Wd.append(inherited + product(W[i], X))
+        Wdd.append(product(Wdd[p], A) + 2 * product(inherited, X) + product(W[i], Xd))
+        o.append(o[p] + product(W[p], s))
+        sdd.append(sdd[p] + product(Wdd[p], s) + 2 * product(Wd[p], slide) + product(W[p], push))
+    tau: list[list[Scalar]] = [[0] * link.nv for link in tree.links]
+    for j, body in enumerate(tree.links):
+        m, n, J = body.moments.mass, body.moments.first, body.moments.second
+        pull = m * sdd[j] + product(Wdd[j], n) - m * tree.gravity  # what ds_j is multiplied with
+        turning = product(J, Wdd[j].T) + dyad(n, sdd[j] - tree.gravity)  # what dW_j is
+        for i in tree.ancestors[j]:
+            for k in range(tree.links[i].nv):
+                zw, zv = product(W[i], tree.links[i].Zw[:, k]), product(W[i], tree.links[i].Zv[:, k])
+                ds, dW = cross(zw, o[j] - o[i]) + zv, product(dual(zw), W[j])
+                tau[i][k] = tau[i][k] + dot(ds, pull) + trace_of_product(dW, turning)
+                if loads and loads[j] is not None:
+                    force, moment = loads[j]  # type: ignore[misc]
+                    tau[i][k] = tau[i][k] - dot(ds, product(W[j], force)) - dot(zw, product(W[j], moment))
     return gather(tree, [arrays.asarray(t) for t in tau])
 
 

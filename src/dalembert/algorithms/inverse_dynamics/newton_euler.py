@@ -1,7 +1,8 @@
-"""Algorithm 5.3: Newton-Euler recursion in vector form (Luh, Walker, Paul; THESIS (5.2.10), (5.2.11)).
+"""Algorithm 5.3: Newton-Euler recursion in vector form, as Craig states it (THESIS (5.2.10), (5.2.11)).
 
 Generalised from chains to trees and from revolute and prismatic to all elementary joints. Cost for n revolute joints
-with general twist, as published: 150 n - 48 multiplications, 131 n - 48 additions.
+with general twist, as published (THESIS, Table 5.3): 126 n - 99 multiplications, 106 n - 92 additions; Luh, Walker and
+Paul, who had the idea, count 150 n - 48 and 131 n - 48 for theirs.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ class Figure {
     this.links = Array.from({ length: scene.links }, () => Object.assign(new THREE.Group(), { matrixAutoUpdate: false }));
     this.world.add(this.ground, ...this.links);
     this.layers = {};
-    for (const name of ["geometry", "skeleton", "path", "frames", "centres", "ellipsoids"]) this.layers[name] = [];
+    for (const name of ["geometry", "skeleton", "path", "frames", "centres", "ellipsoids", "collisions", "surfaces", "contacts"]) this.layers[name] = [];
     this.cloud = [];
     this.missing = false;  // whether a mesh could not be read; the skeleton then helps
     this.ways = [];
@@ -23,6 +23,7 @@ class Figure {
     this.buildSkeleton();
     this.buildFrames();
     this.buildCentres();
+    this.buildTouching();
   }
 
   carrier(link) { return link < 0 ? this.ground : this.links[link]; }
@@ -241,6 +242,63 @@ class Figure {
     this.drop.renderOrder = 13;
     this.put("centres", -1, this.whole);
     this.put("centres", -1, this.drop);
+  }
+
+  // ----------------------------------------------------------------------------------------------- what touches, and where
+
+  buildTouching() {
+    const skin = this.material([0.16, 0.62, 0.42, 0.4], { depthWrite: false });
+    const ground = this.material([0.62, 0.66, 0.7, 1], { side: 2 });  // seen from both sides
+    for (const shape of this.data.collisions) {
+      const holder = placed(new THREE.Group(), shape.at);
+      if (!shape.vertices) holder.add(this.solid(shape.kind, shape.size, skin));
+      else if (shape.triangles.length) holder.add(new THREE.Mesh(this.facets(shape), skin));
+      for (let k = 0; shape.kind === "points" && k < shape.vertices.length; k += 3) {
+        const dot = this.solid("sphere", [0.008 * this.unit], skin);
+        dot.position.set(...shape.vertices.slice(k, k + 3));
+        holder.add(dot);
+      }
+      this.put("collisions", shape.link, holder);
+    }
+    for (const patch of this.data.grounds) {
+      const mesh = new THREE.Mesh(this.facets(patch), ground);
+      mesh.receiveShadow = true;
+      this.put("surfaces", patch.link, mesh);
+    }
+  }
+
+  facets({ vertices, triangles }) {
+    return creased(Float32Array.from(vertices), Uint32Array.from(triangles), 0.9);
+  }
+
+  // Arrows for the forces of contacts on the first body of each pair: half the figure for the whole weight.
+  buildArrows(count) {
+    const flat = new THREE.MeshBasicMaterial({ color: 0xd9531e, depthTest: false, transparent: true, toneMapped: false });
+    const r = 0.006 * this.unit;
+    this.arrows = Array.from({ length: count }, () => {
+      const shaft = new THREE.Mesh(new THREE.CylinderGeometry(r, r, 1, 10).translate(0, 0.5, 0).rotateX(Math.PI / 2), flat);
+      const head = new THREE.Mesh(new THREE.CylinderGeometry(0, 2.6 * r, 6 * r, 16).rotateX(Math.PI / 2), flat);
+      const arrow = new THREE.Group();
+      arrow.add(shaft, head);
+      arrow.children.forEach((x, k) => { x.renderOrder = 16 + k; });
+      return this.put("contacts", -1, arrow);
+    });
+    const weight = this.data.mass * Math.hypot(...this.data.gravity);
+    this.perNewton = (0.5 * this.unit) / (weight || 1);
+  }
+
+  showForces(places, forces, on) {
+    const [along, z] = [new THREE.Vector3(), new THREE.Vector3(0, 0, 1)];
+    this.arrows.forEach((arrow, k) => {
+      along.fromArray(forces, 3 * k);
+      const length = Math.min(along.length() * this.perNewton, 3 * this.unit);
+      arrow.visible = on && length > 0.002 * this.unit;
+      if (!arrow.visible) return;
+      arrow.position.fromArray(places, 3 * k);
+      arrow.quaternion.setFromUnitVectors(z, along.normalize());
+      arrow.children[0].scale.z = length;
+      arrow.children[1].position.z = length;
+    });
   }
 
   // The way of one point of the mechanism: the origin of its last frame, or the end of its last body.

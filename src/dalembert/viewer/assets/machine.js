@@ -166,6 +166,14 @@ class Motion {
     this.duration = this.t[this.count - 1];
   }
 
+  // One curve's values at the sample nearest to a time.
+  row(name, t) {
+    const [k, j, f] = between(this.t, t);
+    const width = this[name].length / this.count;
+    const at = (f < 0.5 ? k : j) * width;
+    return this[name].subarray(at, at + width);
+  }
+
   // Positions between two samples; quaternions stay of unit length and turn the short way.
   at(t, nq, steps) {
     const [k, j, f] = between(this.t, t);

@@ -23,7 +23,8 @@ class Stage extends Figure {
     this.buildLights();
     this.visible = {
       geometry: this.hasGeometry, skeleton: !this.hasGeometry || this.missing, path: true, frames: false, centres: false,
-      ellipsoids: false, ground: true };
+      ellipsoids: false, collisions: !this.hasGeometry && scene.collisions.length > 0, surfaces: true, contacts: true,
+      ground: true };
     DARK.addEventListener("change", () => this.paint());
     this.dirty = true;
   }
@@ -80,7 +81,7 @@ class Stage extends Figure {
     this.margin = far ? 1.8 : 1.2;
     const sphere = box.getBoundingSphere(new THREE.Sphere());
     const radius = Math.max(sphere.radius, 1e-12);
-    this.level = Math.min(0, lowest) - (lowest < -1e-6 * radius ? 0.04 * radius : 0);
+    this.level = this.data.floor ?? Math.min(0, lowest) - (lowest < -1e-6 * radius ? 0.04 * radius : 0);
     const power = 10 ** Math.floor(Math.log10(radius / 6));
     this.cell = 5 * ([1, 2, 5, 10].find((k) => k * power >= radius / 6) * power);
     this.buildGrid(5 * radius, this.cell / 5);

@@ -89,6 +89,7 @@ async function start() {
   function draw(touched = null) {
     const { poses, center } = machine.run("place", machine.q);
     if (stage) stage.update(poses, center);
+    if (touched && stage && stage.arrows) for (const arrow of stage.arrows) arrow.visible = false;  // forces of the motion only
     sliders.update(machine.q, touched);
     if (find("curves").open && bars) { const { tau, energy } = machine.run("hold", machine.q); bars.update(tau, energy[0]); }
     if (matrix && find("matrix").open) matrix.update(machine.run("inertia", machine.q).M);
@@ -101,6 +102,7 @@ async function start() {
     machine.t[0] = motion.start + state.time;
     find("scrub").value = state.time;
     const places = Math.min(15, Math.max(2, Math.ceil(1 - Math.log10(motion.duration || 1))));
+    if (stage && motion.touch) stage.showForces(motion.row("touch", state.time), motion.row("push", state.time), stage.visible.contacts);
     find("clock").textContent = `${(motion.start + state.time).toFixed(places)} / ${(motion.start + motion.duration).toFixed(places)} s`;
     draw();
   }
@@ -170,12 +172,13 @@ async function start() {
       const samples = Array.from({ length: motion.count }, (_, k) => motion.q.subarray(k * scene.nq, (k + 1) * scene.nq));
       stage.buildPath(samples.map((q) => Float64Array.from(machine.run("place", q).poses)));
     }
+    if (motion && motion.touch) stage.buildArrows(motion.touch.length / motion.count / 3);
     const chips = find("show").querySelector(".chips");
-    const names = { geometry: "Geometry", skeleton: "Skeleton", path: "Path", frames: "Frames", centres: "Centres of mass", ellipsoids: "Inertia ellipsoids", ground: "Ground" };
+    const names = { geometry: "Geometry", skeleton: "Skeleton", path: "Path", frames: "Frames", centres: "Centres of mass", ellipsoids: "Inertia ellipsoids", collisions: "Collision shapes", surfaces: "Surfaces", contacts: "Contact forces", ground: "Ground" };
     for (const [name, title] of Object.entries(names)) {
       if (name !== "ground" && !stage.layers[name].length) continue;
       const chip = element("button", { textContent: title });
-      const set = (on) => { chip.setAttribute("aria-pressed", on); stage.show(name, on); draw(); };
+      const set = (on) => { chip.setAttribute("aria-pressed", on); stage.show(name, on); if (name === "contacts") at(state.time); else draw(); };
       chip.dataset.layer = name;
       chip.addEventListener("click", () => set(!stage.visible[name]));
       chips.append(chip);
