@@ -37,7 +37,8 @@ def torque(t, q, v):
 CALLS = {
     "simulate": (da.simulate, {
         "mechanism": CART, "q0": [0, 0.1], "v0": [0, 0], "t": 0.05, "control": torque, "wrenches": None, "events": None,
-        "method": "DOP853", "rtol": 1e-6, "atol": 1e-6, "max_step": 1.0, "hold": 0.01, "breakpoints": [0.02], "include": (), "elements": "all",
+        "method": "DOP853", "rtol": 1e-6, "atol": 1e-6, "max_step": 1.0, "hold": 0.01, "breakpoints": [0.02],
+        "include": (), "elements": "all",
         "constraints": "all",
         "drift": None, "stabilisation": 0.0, "parameters": None, "dense": True, "progress": None,
     }),
