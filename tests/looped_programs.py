@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from dalembert.algebra.repeat import repeat
+from dalembert.algebra.repeat import for_each, repeat
 from dalembert.tracing.trace import trace
 
-SIZE, SWEEPS = 6, 9
+SIZE, SWEEPS, ROWS = 6, 9, 40
 
 
 def smaller(x, y):
@@ -45,6 +45,21 @@ def wander(x, w):
     return x * w, x[1].exp()
 
 
+def mixed(B, x, w):
+    """A function of every row, within a loop, after a loop; the rows of one argument are numbers."""
+
+    def row(b, unit, x, w):
+        c = x[0] * b[0] + x[1].cos() * b[1] + w
+        return c / (w + 2), np.array([c * c * x[2] - b[2], c - unit[0], b[1] + 0 * c, w], dtype=object)
+
+    def outer(x, w, B):
+        first, second = for_each(row, (B * w, np.eye(ROWS)), (x, w))
+        return (np.array([0.3 * x[1] + 0.002 * sum(first), (x[0] + second[5, 0]).sin(), 0.5 * x[2]], dtype=object),)
+
+    (x,) = repeat(outer, (x,), 7, (w, B))
+    return for_each(row, (B, np.eye(ROWS)), (x, w + 0.5))
+
+
 def problems(batch=(), seed=0):
     rng = np.random.default_rng(seed)
     root = rng.normal(size=(*batch, SIZE, SIZE))
@@ -59,6 +74,15 @@ def solver():
 def wanderer():
     """Loops in a loop, with functions and choices."""
     return trace(wander, {"x": (3,), "w": ()}, "wander")
+
+
+def mixer():
+    """Rows, in a loop and alone."""
+    return trace(mixed, {"B": (ROWS, 3), "x": (3,), "w": ()}, "mixed")
+
+
+def mixtures(batch, dtype=float):
+    return (np.random.default_rng(4).uniform(-1, 1, (*batch, ROWS, 3)).astype(dtype), *wanderings(batch, dtype))
 
 
 def wanderings(batch, dtype=float):

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import looped_programs
-from dalembert.algebra.repeat import repeat
+from dalembert.algebra.repeat import for_each, repeat
+from dalembert.errors import ArgumentError
 from dalembert.native.kernel import Kernel
 from dalembert.native.recurrence import Recurrence
 from dalembert.tracing import Port, cost, trace
@@ -13,7 +14,7 @@ from dalembert.tracing.evaluate import evaluate, inline
 from dalembert.tracing.loops import UNROLLED_OPERATIONS, unrolled
 from dalembert.tracing.passes import optimise, rebuild
 from dalembert.tracing.trace import retrace
-from looped_programs import SIZE, SWEEPS, problems, solve, sweep, wanderings
+from looped_programs import ROWS, SIZE, SWEEPS, mixtures, problems, solve, sweep, wanderings
 
 
 @pytest.fixture(scope="module")
@@ -50,10 +51,18 @@ def test_short_loops_are_written_out():
     assert trace(lambda x: repeat(lambda x: (np.sin(x) * x,), (x,), 500), {"x": ()}).loops
 
 
-@pytest.mark.parametrize("which", ["solver", "wanderer"])
+@pytest.fixture(scope="module")
+def mixer():
+    return looped_programs.mixer()
+
+
+ARGUMENTS = {"solver": problems, "wanderer": wanderings, "mixer": mixtures}
+
+
+@pytest.mark.parametrize("which", ARGUMENTS)
 def test_passes_keep_what_a_loop_computes(which, request):
     program = request.getfixturevalue(which)
-    given = problems((5,)) if which == "solver" else wanderings((4,))
+    given = ARGUMENTS[which]((5,))
     want = evaluate(unrolled(program), given)
     for changed in (program, rebuild(program), optimise(program), optimise(program, 2)):
         assert changed.loops
@@ -104,17 +113,32 @@ def test_programs_with_loops_compose(solver):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_machine_code_repeats_steps(solver, wanderer, dtype):
-    given = wanderings((37,), dtype)
-    want = evaluate(wanderer, given)
+@pytest.mark.parametrize("which", ["wanderer", "mixer"])
+def test_machine_code_repeats_steps(which, solver, dtype, request):
+    program = request.getfixturevalue(which)
+    given = ARGUMENTS[which]((37,), dtype)
+    want = evaluate(program, given)
     scale = np.finfo(dtype).eps / np.finfo(np.float64).eps
-    for name, found in zip(want, kernel(optimise(wanderer), dtype)(*given)):
+    for name, found in zip(want, kernel(optimise(program), dtype)(*given)):
         assert found.dtype == dtype
         assert np.allclose(found, want[name], rtol=1e-11 * scale, atol=1e-11 * scale)
     given = tuple(x.astype(dtype) for x in problems((21,)))
     found = kernel(optimise(solver), dtype)(*given)
     assert np.allclose(found, evaluate(solver, given)["result"], rtol=1e-13 * scale, atol=1e-13 * scale)
     assert np.array_equal(found[4], kernel(optimise(solver), dtype)(*(x[4] for x in given)))  # alone as in a batch
+
+
+def test_rows_are_traced_once_and_give_what_they_give_alone(mixer):
+    outer, last = mixer.loops
+    assert (outer.count, last.count, last.carried, last.given, last.made) == (7, ROWS, 0, 3 + ROWS, 5)
+    assert outer.step.loops[0].count == ROWS
+    found = evaluate(mixer, mixtures(()))
+    assert [y.shape for y in found.values()] == [(ROWS,), (ROWS, 4)]
+    B = np.arange(12.0).reshape(4, 3)
+    first, second = for_each(lambda b, k, w: (b * w, b[0] - k), (B, np.arange(4)), (2.0,))
+    assert np.array_equal(first, 2 * B) and np.array_equal(second, B[:, 0] - np.arange(4))
+    with pytest.raises(ArgumentError, match="rows"):
+        for_each(lambda b, k: (b,), (B, np.arange(3)))
 
 
 def test_nan_in_one_state_stays_there(solver):

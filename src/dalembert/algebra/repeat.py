@@ -1,6 +1,7 @@
-"""A step applied a fixed number of times, over any scalar.
+"""A step applied a fixed number of times, and a function applied to every row of an array, over any scalar.
 
     x, r = repeat(sweep, (x, r), count=30, held=(A,))
+    (X,) = for_each(solve, (B,), held=(L,))
 
 Over numbers, symbols and exact fields this is a plain Python loop. Traced scalars bring their own: their graph records
 the step once and how often it is applied, so that the program of thirty sweeps is as long as that of one.
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.algebra import arrays
 from dalembert.errors import ArgumentError
 
 
@@ -38,10 +40,35 @@ def repeat(body: Callable[..., Sequence[Any]], carried: Sequence[Any], count: in
     now = tuple(carried)
     traced = next((x for array in (*now, *held) for x in _scalars(array) if hasattr(x, "repeated")), None)
     if traced is not None:
-        return traced.repeated(lambda old, still: step_once(body, old, still), now, steps, tuple(held))
+        if not steps:
+            return now
+        return traced.repeated(lambda old, still, _: (step_once(body, old, still), ()), steps, now, tuple(held))[0]
     for _ in range(steps):
         now = step_once(body, now, tuple(held))
     return now
+
+
+def for_each(body: Callable[..., Sequence[Any]], given: Sequence[Any], held: Sequence[Any] = ()) -> tuple:
+    """A function of each row of some arrays, with a row for each in what it gives.
+
+        (X,) = for_each(solve, (B,), held=(L,))     # X[k] = solve(B[k], L)
+
+    Args:
+        body: called with a row of each of the given arrays, then the held ones; gives arrays, of the same shapes for
+            all rows. It must do the same for every row.
+        given: arrays with as many rows as each other.
+        held: arrays, or scalars, that are the same for all rows.
+    """
+    counts = {len(array) for array in given}
+    if len(counts) != 1:
+        raise ArgumentError(f"for_each: the given arrays have {sorted(counts)} rows; needed are as many of each")
+    (count,) = counts
+    traced = next((x for array in (*given, *held) for x in _scalars(array) if hasattr(x, "repeated")), None)
+    if traced is not None and count:
+        row = lambda _, still, own: ((), tuple(body(*own, *still)))  # noqa: E731
+        return traced.repeated(row, count, (), tuple(held), tuple(given))[1]
+    rows = [body(*(array[k] for array in given), *held) for k in range(count)]
+    return tuple(arrays.stack(made) for made in zip(*rows))
 
 
 def _scalars(array: Any) -> Iterable[Any]:

@@ -11,7 +11,12 @@ from dataclasses import dataclass, field
 
 from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import Array
+from dalembert.algebra.repeat import for_each
 from dalembert.algebra.scalar import Scalar
+
+COLUMN_ENTRIES = 60_000
+"""Columns times entries of the factors up to which each column of derivatives is solved by code of its own, as those of
+arms and humanoids are. Beyond, that code would be megabytes long and take a minute to compile."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +82,30 @@ class TreeFactors:
                 for m, value in enumerate(x[k]):
                     found[m][k][c] = value
         return [arrays.asarray(rows).reshape(n, width) for rows in found]
+
+    def slopes(self, P: Array, V: Array) -> tuple[Array, Array, Array]:
+        """M^-1 P, M^-1 V and M^-1, n x n each.
+
+        Column by column, each by code of its own that leaves out zeros; of large robots, where that would be too much
+        code, all columns by the same.
+        """
+        n = len(self.reciprocals)
+        if n * sum(map(len, self.L)) <= COLUMN_ENTRIES:
+            by_P, by_V = self.solve_columns(P, V)
+            return by_P, by_V, self.inverse()
+        places = [(k, i) for k, row in enumerate(self.L) for i in row]
+
+        def columns(p: Array, v: Array, unit: Array, below: Array, reciprocals: Array) -> tuple[Array, ...]:
+            L: list[dict[int, Scalar]] = [{} for _ in range(n)]
+            for (k, i), l in zip(places, below):
+                L[k][i] = l
+            factors = TreeFactors(L, list(reciprocals), self.parents)
+            found = factors.solve(arrays.asarray([list(row) for row in zip(p, v, unit)]))
+            return found[:, 0], found[:, 1], found[:, 2]
+
+        held = arrays.asarray([self.L[k][i] for k, i in places]), arrays.asarray(self.reciprocals)
+        by_P, by_V, inverse = for_each(columns, (P.T, V.T, arrays.identity(n)), held)
+        return by_P.T, by_V.T, inverse
 
     def inverse(self) -> Array:
         """M^-1, symmetric: row by row from the base, each by the rows before it."""

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra import arrays
+from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.scalar import Scalar
 from dalembert.algorithms.triangular import factor
 from dalembert.constraints.pivots import Pivots
+from dalembert.contact.convex import Weights, convex_step, inverse_weights
 from dalembert.contact.rigid import Equalities, RigidStep, rigid_step
+from dalembert.contact.sensitivity import impulse_derivatives
 from dalembert.dynamics import constrained, tree
 from dalembert.dynamics.quantity import Quantity, Setting
 from dalembert.errors import ArgumentError, UnsupportedError
@@ -20,6 +22,13 @@ from dalembert.kinematics import manifold
 
 SWEEPS = 10
 """Of Gauss-Seidel in a step, unless others are asked for."""
+
+LAWS = {
+    "rigid": "Signorini, the exact Coulomb cone and Newton's restitution at the level of velocities, in fixed steps",
+    "convex": "MuJoCo's soft contacts with solref and solimp, the minimum of a convex function, in fixed steps",
+    "compliant": "springs, dampers and smooth friction: force elements, for every method",
+}
+"""Laws of contact, by name."""
 
 
 def sweeps_of(given: Any) -> int:
@@ -54,7 +63,7 @@ def equalities(s: Setting, G: Array) -> Equalities | None:
 def stepped(
     s: Setting, q: Array, v: Array, a: Array, M: Array, G: Array, impulses: Array, h: Scalar, t: Scalar, sweeps: int
 ) -> RigidStep:
-    """Velocities after a step of the rigid law.
+    """Velocities after a step with contacts.
 
     Args:
         s: the setting.
@@ -69,21 +78,47 @@ def stepped(
         sweeps: of Gauss-Seidel.
     """
     layout = s.contacts
-    rows = layout.at(s.state(q, None, t))
+    rows = layout.at(s.state(q, None, t), halfway=s.law == "convex")
     factors = factor(M, s.tree.velocity_parents)
+    if s.law == "convex":
+        return convex_step(layout, rows, factors, v, v + h * a, impulses, h, sweeps, weights(s), equalities(s, G))
     return rigid_step(layout, rows, factors, v, v + h * a, impulses, h, sweeps, equalities(s, G))
 
 
-def contact_step(s: Setting, q: Array, v: Array, tau: Array, impulses: Array, h: Scalar, t: Scalar) -> tuple[Any, ...]:
-    """One step of semi-implicit Euler with the rigid law; dry friction of joints is a row here."""
-    smooth = replace(s, include=tuple(name for name in s.include if name != "friction"))
+def weights(s: Setting) -> Weights:
+    """Inverse inertias at the neutral position, by which the convex law scales softness."""
+    neutral = arrays.asarray(s.mechanism.neutral)
+    factors = factor(constrained.mass_matrix(s, neutral), s.tree.velocity_parents)
+    return inverse_weights(s.contacts, s.state(neutral), factors)
+
+
+def _smooth(s: Setting) -> Setting:
+    """Without the dry friction of joints, which is a row."""
+    return replace(s, include=tuple(name for name in s.include if name != "friction"))
+
+
+def _varies(x: Scalar) -> bool:
+    """Whether it is an expression, and no constant of one."""
+    return not scalar.is_number(x) and not getattr(x, "is_constant", False)
+
+
+def _free(s: Setting, q: Array, v: Array, tau: Array, t: Scalar) -> Array:
+    """Accelerations without contacts."""
     if s.constraints.count or s.forces.names:
-        a = constrained.forward_dynamics(smooth, q, v, tau, t)
-    else:
-        a = tree.forward_dynamics(smooth, q, v, tau)
+        return constrained.forward_dynamics(_smooth(s), q, v, tau, t)
+    return tree.forward_dynamics(_smooth(s), q, v, tau)
+
+
+def _one_step(s: Setting, q: Array, v: Array, tau: Array, impulses: Array, h: Scalar, t: Scalar) -> RigidStep:
+    a = _free(s, q, v, tau, t)
     G = s.constraints.at(s.state(q, None, t)).G if s.constraints.count else np.zeros((0, s.nv))
     M = constrained.mass_matrix(s, q)
-    found = stepped(s, q, v, a, M, G, impulses, h, t, sweeps_of(s.options["sweeps"]))
+    return stepped(s, q, v, a, M, G, impulses, h, t, sweeps_of(s.options["sweeps"]))
+
+
+def contact_step(s: Setting, q: Array, v: Array, tau: Array, impulses: Array, h: Scalar, t: Scalar) -> tuple[Any, ...]:
+    """One step of semi-implicit Euler with contacts."""
+    found = _one_step(s, q, v, tau, impulses, h, t)
     layout = s.mechanism.tree
     after = manifold.normalised(layout, manifold.displaced(layout, q, h * found.v))
     losses = arrays.asarray([found.friction_loss, found.impact_loss, -found.push_work])
@@ -91,6 +126,90 @@ def contact_step(s: Setting, q: Array, v: Array, tau: Array, impulses: Array, h:
         after, found.v, found.impulses, found.residual, found.impulse_residual, found.normal_velocity, found.slip,
         found.mode, losses,
     )  # fmt: skip
+
+
+def contact_step_derivatives(
+    s: Setting, q: Array, v: Array, tau: Array, impulses: Array, h: Scalar, t: Scalar
+) -> tuple[Array, Array]:
+    """A and B of dx' = A dx + B dtau at the solution; see :mod:`dalembert.contact.sensitivity`.
+
+    Impulses p that are held act as the generalised forces J^T p/h do, so that their part of the derivatives is that of
+    forward dynamics.
+    """
+    derivative = s.derivative
+    if derivative is None:
+        raise UnsupportedError("derivatives of a step are made of traced scalars; use Dynamics")
+    if s.law != "rigid":
+        raise UnsupportedError(
+            f"contact_step_derivatives is of the rigid law, and law = {s.law!r}",
+            remedy="differentiate contact_step itself, dalembert.kernel(..., wrt=...)",
+        )
+    n, layout, contacts = s.nv, s.mechanism.tree, s.contacts
+    found = _one_step(s, q, v, tau, impulses, h, t)
+    assert found.problem is not None
+    p, after, rows = found.impulses, found.v, contacts.at(s.state(q, None, t))
+    J = arrays.asarray(rows.J).reshape(contacts.count, n)
+    unit, Gamma, zeros = arrays.identity(n), manifold.tangent_map(layout, q), np.zeros((n, n), dtype=int)
+
+    def along(values: Array, variables: Array, directions: Array, *held: Array) -> Array:
+        """Directional derivatives; what is held does not change with the variables."""
+        still = list(dict.fromkeys(x for part in held for x in part if _varies(x)))
+        rest = np.zeros((len(still), directions.shape[1]), dtype=int)
+        return derivative(values, arrays.asarray([*variables, *still]), np.concatenate([directions, rest]))
+
+    def along_q(values: Array, *held: Array) -> Array:
+        return along(values, q, Gamma, *held)
+
+    def velocity_change(forces: Array, extra: Array) -> tuple[Array, Array]:
+        """Of v + h a under generalised forces that change with q by themselves, (n, 3 n)."""
+        if s.constraints.count or s.forces.names:
+            a = constrained.forward_dynamics(_smooth(s), q, v, forces, t)
+            by_q, by_v, inverse = along_q(a, forces), along(a, v, unit, forces), along(a, forces, unit)
+        else:
+            by_q, by_v, inverse = tree.forward_dynamics_derivatives(_smooth(s), q, v, forces)
+        return np.concatenate([h * (by_q + product(inverse, extra)), unit + h * by_v, h * inverse], axis=1), inverse
+
+    push = product(arrays.asarray(J.T), p) / h
+    dv, inverse = velocity_change(tau + push, along_q(push, p))
+    free, _ = velocity_change(tau, zeros)
+    still = np.zeros((contacts.count, 2 * n), dtype=int)
+
+    def row_change(speed: Array, change: Array) -> Array:
+        """Of J speed, when that changes, (rows, 3 n)."""
+        turned = along_q(product(J, speed), speed).reshape(contacts.count, n)
+        return np.concatenate([turned, still], axis=1) + product(J, change)
+
+    def slope(value: Scalar, variables: list[Scalar]) -> list[Scalar]:
+        known = [x for x in variables if _varies(x)]
+        if not known or not _varies(value):
+            return [0] * len(variables)
+        parts = iter(derivative(arrays.asarray([value]), arrays.asarray(known), None)[0])
+        return [next(parts) if _varies(x) else 0 for x in variables]
+
+    def gap_change(gap: Scalar) -> Array:
+        change = along_q(arrays.asarray([gap]))[0] if _varies(gap) else np.zeros(n, dtype=int)
+        return np.concatenate([change, still[0] if len(still) else np.zeros(2 * n, dtype=int)])
+
+    before = np.concatenate([zeros, unit, zeros], axis=1)
+    distances: dict[int, tuple[Scalar, ...]] = {
+        point.normal: (now.gap,) for point, now in zip(contacts.points, rows.points)
+    }
+    distances |= dict(zip(contacts.limit_rows, rows.limits))
+    gaps = {k: tuple(map(gap_change, ends)) for k, ends in distances.items()}
+    starting = along_q(product(J, v)).reshape(contacts.count, n)
+    before_change = np.concatenate([starting, still], axis=1) + product(J, before)
+    free_change = row_change(v + h * _free(s, q, v, tau, t), free)
+    dp = impulse_derivatives(
+        found.problem, p, product(J, after), row_change(after, dv), gaps, before_change, free_change, slope, distances
+    )
+    dv = dv + product(inverse, product(arrays.asarray(J.T), dp))
+    moved = manifold.normalised(layout, manifold.displaced(layout, q, h * after))
+    by_q = along_q(moved, after)
+    by_v = derivative(moved, after, unit)  # q is held where it does not change
+    rates = product(by_v, dv)
+    rates = np.concatenate([rates[:, :n] + by_q, rates[:, n:]], axis=1)
+    whole = np.concatenate([manifold.tangent_rates(layout, moved, rates), dv])
+    return whole[:, : 2 * n], whole[:, 2 * n :]
 
 
 def contact_points(s: Setting, q: Array) -> tuple[Array, Array, Array]:
@@ -124,9 +243,14 @@ CONTACT: dict[str, Quantity] = {
             "losses": (3,),
         },
         contact_step,
-        "A step h of semi-implicit Euler with rigid contacts: q, v and impulses after it; residuals, m/s and N s; "
-        "the normal velocity of every point, its slip, m/s, its mode (0 open, 1 sticks, 2 slides); energy lost by "
-        "friction, by impacts, and (negative: brought in) by taking away depths, J.",
+        "A step h of semi-implicit Euler with contacts, rigid or convex: q, v and impulses after it; residuals, "
+        "m/s and N s; the normal velocity of every point, its slip, m/s, its mode (0 open, 1 sticks, 2 slides); energy "
+        "lost by friction, by impacts, and (negative: brought in) by taking away depths, J.",
+        loads=True, options={"sweeps": SWEEPS}, solves=True),
+    "contact_step_derivatives": Quantity(
+        ("q", "v", "tau", "impulses", "h", "t"), {"A": ("2n", "2n"), "B": ("2n", "n")}, contact_step_derivatives,
+        "State-space matrices of a step with rigid contacts, x = (dq, v), dq along tangent vectors: "
+        "dx' = A dx + B dtau. They are those of the modes the step ends in; at a change of mode they jump.",
         loads=True, options={"sweeps": SWEEPS}, solves=True),
     "contact_points": Quantity(
         ("q",), {"gap": ("points",), "position": ("points", 3), "axes": ("points", 3, 3)}, contact_points,

@@ -63,6 +63,7 @@ class Setting:
         parameters: the scalars that have replaced the symbols of the mechanism; None if nothing was replaced.
         touching: the contacts, limits and dry friction that act; the contacts of the mechanism by default.
         solver: how constrained accelerations are found.
+        law: of contact.
     """
 
     mechanism: Mechanism
@@ -76,6 +77,7 @@ class Setting:
     parameters: Any = None
     solver: Solver = Solver()
     touching: ContactSet | None = None
+    law: str = "rigid"
 
     @property
     def nv(self) -> int:

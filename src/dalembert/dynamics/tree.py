@@ -91,8 +91,7 @@ def forward_dynamics_derivatives(s: Setting, q: Array, v: Array, tau: Array) -> 
     a = factors.solve(tau - bias(s, q, v))
     found = sensitivity(s.tree, q, v, a, s.loads)  # computes D in the same way
     V = with_armature(found.V, s.joints.damping)
-    dq, dv = factors.solve_columns(-found.P, -V)
-    return dq, dv, factors.inverse()
+    return factors.slopes(-found.P, -V)
 
 
 def linearize(s: Setting, q: Array, v: Array, tau: Array) -> tuple[Array, Array]:

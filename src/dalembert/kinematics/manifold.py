@@ -76,6 +76,26 @@ def tangent_map(tree: Tree, q: Array) -> Array:
     return Gamma
 
 
+def tangent_rates(tree: Tree, q: Array, rates: Array) -> Array:
+    """The tangent vectors along which positions change at given rates: the inverse of :func:`tangent_map`.
+
+    Args:
+        tree: the links.
+        q: positions.
+        rates: of the coordinates, nq rows.
+    """
+    found: list[Any] = [0] * tree.nv
+    for link in tree.links:
+        if link.kind == "spherical":
+            back = quaternion_conjugate(q[link.q : link.q + 4])
+            turns = [quaternion_star(back, rates[link.q : link.q + 4, k]) for k in range(rates.shape[1])]
+            for k in range(3):
+                found[link.v + k] = [2 * turn[k] for turn in turns]
+        else:
+            found[link.v] = rates[link.q].tolist()
+    return arrays.stack(found).reshape(tree.nv, rates.shape[1])
+
+
 def tangent_rate(tree: Tree, v: Array) -> Array:
     """T of d(dq)/dt = dv + T dq along a motion, nv x nv.
 

@@ -191,16 +191,20 @@ def statement_line(program: Program, flavour: Flavour, statement: Statement) -> 
 
 
 def _loop_lines(name: str, loop: LoopBody, flavour: Flavour) -> list[str]:
-    def fill(values: list[tuple[str, bool]]) -> list[str]:
+    def fill(array: str, values: list[tuple[str, bool]], first: str = "") -> list[str]:
         whole = [flavour.whole(source) if constant else source for source, constant in values]
-        return [f"    {name}[{k}] = {source};" for k, source in enumerate(whole)]
+        return [f"    {array}[{first}{k}] = {source};" for k, source in enumerate(whole)]
 
+    (given, rows), (made, fresh) = loop.given, loop.made
     step = [statement_line(loop.body.program, flavour, statement) for statement in loop.body.statements]
+    step += fill(made, fresh, f"{loop.counter} * {len(fresh)} + ") + fill(name, loop.ends)
+    sizes = {name: len(loop.start), given: len(rows), made: loop.times * len(fresh)}
     return [
-        f"    {flavour.kind} {name}[{len(loop.start)}];",
-        *fill(loop.start),
+        *(f"    {flavour.kind} {array}[{size}];" for array, size in sizes.items() if size),
+        *fill(name, loop.start),
+        *fill(given, rows),
         *flavour.rolled,
         f"    for (int {loop.counter} = 0; {loop.counter} < {loop.times}; ++{loop.counter}) {{",
-        *("    " + line for text in [*step, *fill(loop.ends)] for line in text.split("\n")),
+        *("    " + line for text in step for line in text.split("\n")),
         "    }",
     ]

@@ -47,9 +47,13 @@ def _lines(body: FunctionBody, indent: str) -> list[str]:
     for s in body.statements:
         if s.loop:
             count = f"let {s.loop.counter} = 0; {s.loop.counter} < {s.loop.times}; {s.loop.counter} += 1"
-            lines.append(f"{indent}const {s.name} = [{', '.join(source for source, _ in s.loop.start)}];")
+            (given, rows), (made, fresh) = s.loop.given, s.loop.made
+            for array, values in ((s.name, s.loop.start), (given, rows), (made, [])):
+                lines.append(f"{indent}const {array} = [{', '.join(source for source, _ in values)}];")
             lines.append(f"{indent}for ({count}) {{")
             lines += _lines(s.loop.body, indent + "  ")
+            if fresh:
+                lines.append(f"{indent}  {made}.push({', '.join(source for source, _ in fresh)});")
             lines += [f"{indent}  {s.name}[{k}] = {source};" for k, (source, _) in enumerate(s.loop.ends)]
             lines.append(f"{indent}}}")
         else:

@@ -83,9 +83,13 @@ def _lines(body: FunctionBody, indent: str) -> list[str]:
     lines = []
     for s in body.statements:
         if s.loop:
-            lines.append(f"{indent}{s.name} = [{', '.join(source for source, _ in s.loop.start)}]")
+            (given, rows), (made, fresh) = s.loop.given, s.loop.made
+            for array, values in ((s.name, s.loop.start), (given, rows), (made, [])):
+                lines.append(f"{indent}{array} = [{', '.join(source for source, _ in values)}]")
             lines.append(f"{indent}for {s.loop.counter} in range({s.loop.times}):")
             lines += _lines(s.loop.body, indent + "    ")
+            if fresh:
+                lines.append(f"{indent}    {made} += [{', '.join(source for source, _ in fresh)}]")
             lines.append(f"{indent}    {s.name} = [{', '.join(source for source, _ in s.loop.ends)}]")
         else:
             lines.append(f"{indent}{s.name} = {s.source}")

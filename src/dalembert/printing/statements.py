@@ -40,6 +40,10 @@ class LoopBody(NamedTuple):
     """A step taken several times, on an array of what is carried.
 
     Args:
+        given: name of the array of what is given to the steps, one after the other, and sources of its elements, with
+            whether each is a constant; none if empty.
+        made: name of the array of what the steps make, one after the other, and sources of the elements that one makes,
+            none of which reads the array of what is carried; none if empty.
         start: sources of its elements before the first step, and whether each is a constant.
         times: how often the step is taken.
         counter: a name for the number of the step.
@@ -47,6 +51,8 @@ class LoopBody(NamedTuple):
         ends: sources of the elements after a step, and whether each is a constant; none reads the array.
     """
 
+    given: tuple[str, list[tuple[str, bool]]]
+    made: tuple[str, list[tuple[str, bool]]]
     start: list[tuple[str, bool]]
     times: int
     counter: str
@@ -125,6 +131,7 @@ class FunctionBody:
         self._read = read
         self._uses = count_uses(program) if uses is None else uses
         self._numbered = 0
+        self._loops: dict[int, list[str]] = {}  # sources of what they end with
         cosines = _partners(program, start, stop) if dialect.pairs else {}
         for k in range(start, stop):
             if program.nodes[k].op in ("const", "input") or k in self._named:
@@ -134,8 +141,7 @@ class FunctionBody:
             elif program.nodes[k].op == "loop":
                 self._print_loop(k)
             elif program.nodes[k].op == "element":
-                loop, place = program.nodes[k].args[0], int(program.nodes[k].value)
-                self._texts[k] = Text(f"{self._texts[loop].source}[{place}]")
+                self._texts[k] = Text(self._loops[program.nodes[k].args[0]][int(program.nodes[k].value)])
                 self._named.add(k)
             else:
                 self._print(k, keep)
@@ -184,27 +190,43 @@ class FunctionBody:
         loop = self.program.loops[int(value)]
         for a in args:
             self._give_name(a)
-        name = self.names.new("carried")
-        self._texts[k] = Text(name)
-        start = [(self.text(a).source, self.program.nodes[a].op == "const") for a in args[: loop.carried]]
-        held = [self.text(a).source for a in args[loop.carried :]]
+        carried, given, made = (self.names.new(wish) for wish in ("carried", "given", "made"))
+        self._loops[k] = [f"{carried}[{j}]" for j in range(loop.carried)]
+        self._loops[k] += [f"{made}[{j}]" for j in range(loop.count * loop.made)]
+        sources = [(self.text(a).source, self.program.nodes[a].op == "const") for a in args]
+        held = [source for source, _ in sources[loop.carried : loop.carried + loop.held]]
+        rows = sources[loop.carried + loop.held :]
         inner = self.names.scope()
-        counter, results = inner.new("step"), loop.step.results[0]
+        counter = inner.new("step")
 
         def read(port: int, element: int) -> str:
-            return held[element] if port else f"{name}[{element}]"
+            if port == 1:
+                return held[element]
+            return f"{given}[{counter} * {loop.given} + {element}]" if port else f"{carried}[{element}]"
 
-        body = FunctionBody(loop.step, self.dialect, inner, read, keep=frozenset(results))
-        ends = []
-        for result in results:
+        results = loop.step.results
+        body = FunctionBody(loop.step, self.dialect, inner, read, keep=frozenset((*results[0], *results[1])))
+        ends: dict[int, tuple[str, bool]] = {}
+        for result in (*results[0], *results[1]):
+            if result in ends:
+                continue
             op, at, _ = loop.step.nodes[result]
             source = body.text(result).source
             if op == "input" and at[0] == 0:  # another statement overwrites it
                 old = inner.new("old")
                 body.statements.append(Statement(old, source, result))
                 source = old
-            ends.append((source, op == "const"))
-        self.statements.append(Statement(name, "", k, loop=LoopBody(start, loop.count, counter, body, ends)))
+            ends[result] = source, op == "const"
+        fresh = [ends[result] for result in results[1]]
+        self.statements.append(
+            Statement(
+                carried, "", k,
+                loop=LoopBody(
+                    (given, rows), (made, fresh), sources[: loop.carried], loop.count, counter, body,
+                    [ends[result] for result in results[0]],
+                ),
+            )
+        )  # fmt: skip
 
     def _print_pair(self, first: int, second: int) -> None:
         sine, cosine = (first, second) if self.program.nodes[first].op == "sin" else (second, first)

@@ -37,11 +37,14 @@ def interpret(
     """
 
     def steps(repeated: Repetition, operands: list[Any]) -> Sequence[Any]:
-        carried, held = operands[: repeated.carried], operands[repeated.carried :]
-        for _ in range(repeated.count):
-            made = interpret(repeated.step, [carried, held], operations, constant, loop)
-            carried = [made[k] for k in repeated.step.results[0]]
-        return carried
+        held, given = repeated.carried, repeated.carried + repeated.held  # where they begin
+        carried, made = operands[:held], []
+        for s in range(repeated.count):
+            own = operands[given + s * repeated.given : given + (s + 1) * repeated.given]
+            found = interpret(repeated.step, [carried, operands[held:given], own], operations, constant, loop)
+            carried = [found[k] for k in repeated.step.results[0]]
+            made += [found[k] for k in repeated.step.results[1]]
+        return [*carried, *made]
 
     values: list[Any] = []
     for op, args, value in program.nodes:

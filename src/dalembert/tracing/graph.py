@@ -197,18 +197,30 @@ class Expr(Traced):
         """True only if this is literally the constant 1."""
         return self.op == "const" and self.value == 1
 
-    def repeated(self, step: Callable[[tuple, tuple], tuple], carried: tuple, count: int, held: tuple) -> tuple:
+    def repeated(
+        self,
+        step: Callable[[tuple, tuple, tuple], tuple[tuple, tuple]],
+        count: int,
+        carried: tuple = (),
+        held: tuple = (),
+        given: tuple = (),
+    ) -> tuple[tuple, tuple]:
         """A step taken ``count`` times; traced once, unless that is not worth a loop.
 
         Args:
-            step: called with the carried arrays and the held ones, gives the carried ones.
-            carried: arrays and scalars that the step changes.
+            step: called with the carried arrays, the held ones and those given to it, gives the carried arrays and
+                those it has made.
             count: number of steps.
+            carried: arrays and scalars that the step changes.
             held: arrays and scalars that every step reads.
+            given: arrays whose rows are given to one step each.
+
+        Returns:
+            The carried arrays, and those made, with a row for each step.
         """
         from dalembert.tracing.loops import repeated
 
-        return repeated(self.graph, step, carried, count, held)
+        return repeated(self.graph, step, count, carried, held, given)
 
     # Functions, by the names that NumPy asks its objects for: ``np.sin(A)`` calls ``A[k].sin()``.
 
@@ -492,7 +504,7 @@ class Graph:
 
         Args:
             loop: what it repeats.
-            operands: expressions: what is carried, at the start, then what is held.
+            operands: expressions, as :class:`dalembert.tracing.program.Repetition` says.
         """
         args = tuple(operands)
         key = ("loop", args, loop.count, loop.step.digest)
@@ -502,7 +514,7 @@ class Graph:
             self.loops.append(loop)
             self.nodes.append(found)
         elements = []
-        for k in range(loop.carried):
+        for k in range(loop.elements):
             element = self._table.get(("element", found, k))
             if element is None:
                 element = self._table["element", found, k] = Expr(self, len(self.nodes), "element", (found,), float(k))

@@ -7,7 +7,7 @@ computed once; what the step leaves as it was is held, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,54 +24,71 @@ UNROLLED_OPERATIONS = 250
 what one step leaves undone for the next folds away. Longer ones gain less than the size of the code costs."""
 
 
-def repeated(graph: Graph, step: Callable[[tuple, tuple], tuple], carried: tuple, count: int, held: tuple) -> tuple:
-    """The carried arrays after ``count`` steps; see :meth:`dalembert.tracing.graph.Expr.repeated`.
+def repeated(
+    graph: Graph,
+    step: Callable[[tuple, tuple, tuple], tuple[tuple, tuple]],
+    count: int,
+    carried: tuple,
+    held: tuple,
+    given: tuple,
+) -> tuple[tuple, tuple]:
+    """The carried arrays after ``count`` steps, and those made; see :meth:`dalembert.tracing.graph.Expr.repeated`.
 
     Args:
         graph: of the traced scalars among the arrays.
     """
-    start = [[graph.lift(x) for x in _elements(array)] for array in carried]
-    operands = [[graph.lift(x) for x in _elements(array)] for array in held]
-    if count < 1 or not any(start):
-        return carried
-    distinct = dict.fromkeys(x for row in operands for x in row if not x.is_constant)
+    start = [graph.lift(x) for array in carried for x in _elements(array)]
+    still = [graph.lift(x) for array in held for x in _elements(array)]
+    rows = [[graph.lift(x) for array in given for x in _elements(array[s])] for s in range(count)]
+    distinct = dict.fromkeys(x for x in still if not x.is_constant)
     inner = Graph()
-    moving = list(inner.input("carried", (sum(map(len, start)),)))
+    moving = inner.input("carried", (len(start),))
     fixed: dict[Any, Any] = dict(zip(distinct, inner.input("held", (len(distinct),))))
-    places = iter(moving)
-    now = tuple(_shaped(array, [next(places) for _ in row]) for array, row in zip(carried, start))
-    still = tuple(
-        _shaped(array, [inner.constant(x.value) if x.is_constant else fixed[x] for x in row])
-        for array, row in zip(held, operands)
+    own = inner.input("given", (len(rows[0]),))
+    ends, made = step(
+        _shaped_like(carried, moving),
+        _shaped_like(held, [inner.constant(x.value) if x.is_constant else fixed[x] for x in still]),
+        _shaped_like([array[0] for array in given], own),
     )
-    made = [x for array in step(now, still) for x in _elements(array)]
-    once = program_of(inner, {"carried": np.array([inner.lift(x) for x in made], dtype=object)}, "step")
-    ends = repeat_program(graph, once, [x for row in start for x in row], list(distinct), count)
-    left = iter(ends)
-    return tuple(_shaped(array, [next(left) for _ in row]) for array, row in zip(carried, start))
+    once = program_of(inner, {"carried": _lifted(inner, ends), "made": _lifted(inner, made)}, "step")
+    last, kept = repeat_program(graph, once, start, list(distinct), rows)
+    table = [_shaped_like(made, row) for row in kept]
+    stacked = []
+    for k, like in enumerate(made):
+        stacked.append(np.empty((count, *np.shape(like)), dtype=object))
+        for s in range(count):
+            stacked[k][s] = table[s][k]
+    return _shaped_like(carried, last), tuple(stacked)
 
 
-def repeat_program(graph: Graph, step: Program, carried: list[Any], held: list[Any], count: int) -> list[Any]:
-    """What a step ends with when it is taken several times: by a loop, or written out if that is short.
+def repeat_program(
+    graph: Graph, step: Program, carried: list[Any], held: list[Any], given: list[list[Any]]
+) -> tuple[list[Any], list[list[Any]]]:
+    """What a step ends with, and makes each time, when it is taken several times: by a loop, or written out if that is
+    short.
 
     Args:
         graph: of the expressions.
         step: as in :class:`dalembert.tracing.program.Repetition`.
         carried: expressions at the start.
         held: expressions that every step reads.
-        count: number of steps, at least one.
+        given: expressions for each step.
     """
+    count, made = len(given), step.outputs[1].size
     if count * operation_count(step) <= UNROLLED_OPERATIONS or count == 1:
-        for _ in range(count):
-            values = interpret(step, [carried, held], RULES, graph.constant, graph.loop)
+        kept = []
+        for own in given:
+            values = interpret(step, [carried, held, own], RULES, graph.constant, graph.loop)
             carried = [values[k] for k in step.results[0]]
-        return carried
+            kept.append([values[k] for k in step.results[1]])
+        return carried, kept
     step, places, held = _without_invariants(step, graph, carried, held)
     ends = list(carried)
-    if places:
-        for j, x in zip(places, graph.loop(Repetition(step, count), [*(carried[j] for j in places), *held])):
-            ends[j] = x
-    return ends
+    operands = [*(carried[j] for j in places), *held, *(x for own in given for x in own)]
+    found = graph.loop(Repetition(step, count), operands) if places or made else []
+    for j, x in zip(places, found):
+        ends[j] = x
+    return ends, [found[len(places) + s * made : len(places) + (s + 1) * made] for s in range(count)]
 
 
 def _without_invariants(
@@ -79,7 +96,7 @@ def _without_invariants(
 ) -> tuple[Program, list[int], list[Any]]:
     """The step without what is the same every time it is taken; which of the carried values it still changes; and the
     expressions, outside, that it then holds."""
-    nodes, results = step.nodes, step.results[0]
+    nodes, (results, made) = step.nodes, step.results
     same = {j for j, k in enumerate(results) if nodes[k] == ("input", (0, j), 0.0)}
     outside: dict[int, Any] = {}  # invariant nodes, by their values outside
     for k, (op, args, value) in enumerate(nodes):
@@ -88,7 +105,7 @@ def _without_invariants(
         elif op == "input":
             if args[0] == 1:
                 outside[k] = held[args[1]]
-            elif args[1] in same:
+            elif args[0] == 0 and args[1] in same:
                 outside[k] = carried[args[1]]
         elif op not in PREDICATES and all(a in outside for a in args):
             if op == "loop":
@@ -102,7 +119,7 @@ def _without_invariants(
         for k, node in enumerate(nodes)
         if node.op == "div" and k not in outside and node.args[1] in outside
     }
-    needed = [k for j, k in enumerate(results) if j not in same]
+    needed = [*(k for j, k in enumerate(results) if j not in same), *made]
     for k, (op, args, _) in enumerate(nodes):
         if k not in outside and op != "input":
             needed += args[:1] if op == "div" and args[1] in inverse else args
@@ -112,6 +129,7 @@ def _without_invariants(
     kept = [j for j in range(len(results)) if j not in same]
     moving = dict(zip(kept, inner.input("carried", (len(kept),))))
     inside = dict(zip(border, inner.input("held", (len(border),))))
+    own = inner.input("given", step.inputs[2].shape)
     values: list[Any] = []
     for k, (op, args, value) in enumerate(nodes):
         if k in outside:
@@ -120,7 +138,7 @@ def _without_invariants(
             if values[k] is None and isinstance(found, Expr) and found.is_constant:
                 values[k] = inner.constant(found.value)
         elif op == "input":
-            values.append(moving[args[1]])
+            values.append(own[args[1]] if args[0] == 2 else moving[args[1]])
         elif op == "loop":
             values.append(inner.loop(step.loops[int(value)], [values[a] for a in args]))
         elif op == "element":
@@ -130,8 +148,9 @@ def _without_invariants(
             values.append(values[args[0]] * (inner.constant(by.value) if by.is_constant else inside[by]))
         else:
             values.append(RULES[op](*[values[a] for a in args]))
-    ends = np.array([values[results[j]] for j in kept], dtype=object)
-    return program_of(inner, {"carried": ends}, step.name), kept, list(border)
+    outputs = {"carried": _lifted(inner, [[values[results[j]] for j in kept]])}
+    outputs["made"] = _lifted(inner, [[values[k] for k in made]])
+    return program_of(inner, outputs, step.name), kept, list(border)
 
 
 def unrolled(program: Program) -> Program:
@@ -156,11 +175,22 @@ def _elements(array: Any) -> list[Any]:
     return list(np.array(array, dtype=object).flat)
 
 
-def _shaped(like: Any, elements: list[Any]) -> Any:
-    """Elements in the shape of an array; alone, if that was a scalar."""
-    if not isinstance(like, (np.ndarray, list, tuple)):
-        return elements[0]
-    made = np.empty(np.shape(like), dtype=object)
-    for k, x in enumerate(elements):
-        made.flat[k] = x
-    return made
+def _lifted(graph: Graph, arrays: Sequence[Any]) -> np.ndarray:
+    """The elements of arrays, one after the other, as expressions."""
+    return np.array([graph.lift(x) for array in arrays for x in _elements(array)], dtype=object)
+
+
+def _shaped_like(arrays: Sequence[Any], elements: Sequence[Any]) -> tuple:
+    """Elements in the shapes of arrays, one after the other; alone, where one was a scalar."""
+    found, at = [], 0
+    for like in arrays:
+        if isinstance(like, (np.ndarray, list, tuple)):
+            made = np.empty(np.shape(like), dtype=object)
+            for k in range(made.size):
+                made.flat[k] = elements[at + k]
+            found.append(made)
+            at += made.size
+        else:
+            found.append(elements[at])
+            at += 1
+    return tuple(found)

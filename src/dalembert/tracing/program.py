@@ -69,10 +69,13 @@ class Port:
 class Repetition:
     """A step that is taken a fixed number of times.
 
-    The operands of its node are what is carried, at the start, and what is held, element by element.
+    It changes what is *carried* along, reads what is *held* and, each time anew, what is *given*; what it has *made* is
+    kept of every time. The operands of its node are the values carried at the start, those held, and those given to the
+    first step, the second, ...; its elements are those carried in the end and those that each step made.
 
     Args:
-        step: a program with the inputs ``carried`` and ``held``, of one dimension each, and the output ``carried``.
+        step: a program with the inputs ``carried``, ``held``, ``given`` and the outputs ``carried``, ``made``, all of
+            one dimension.
         count: how often, at least once.
     """
 
@@ -83,6 +86,26 @@ class Repetition:
     def carried(self) -> int:
         """How many values are carried from step to step."""
         return self.step.inputs[0].size
+
+    @property
+    def held(self) -> int:
+        """How many values every step reads."""
+        return self.step.inputs[1].size
+
+    @property
+    def given(self) -> int:
+        """How many values are given to each step."""
+        return self.step.inputs[2].size
+
+    @property
+    def made(self) -> int:
+        """How many values each step makes."""
+        return self.step.outputs[1].size
+
+    @property
+    def elements(self) -> int:
+        """How many values there are in the end."""
+        return self.carried + self.count * self.made
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 def different_graphs(x: Traced, graph: Graph) -> NoReturn:
     raise ArgumentError(
         f"{x!r} belongs to another graph ({x.graph!r}) than the expression it is combined with ({graph!r}); "
-        "trace both in one function, or use inline() to call one program inside another"
+        "trace both in one function, use inline() to call one program inside another, or hand it to a repeated step by "
+        "held="
     )
 
 

@@ -261,6 +261,17 @@ def repeat_function(name: str, repeat: Repeat, tables: list[str], lanes: Lanes) 
         start.do(f"store {lanes.vector} {lanes.constant(value)}, ptr {place}, align {lanes.bytes}")
     copy_slots(start, repeat.start, lanes)
     copy_slots(carry, repeat.carry, lanes)
+    take, give = Instructions("c"), Instructions("d")
+    (sources, taken), (made, targets) = repeat.take, repeat.give
+    for name_of, rows in (("take", sources), ("give", targets)):
+        if rows[0]:
+            tables.append(constant_table(f"{prefix}{name_of}", [slot * lanes.bytes for row in rows for slot in row]))
+    for j, slot in enumerate(taken):
+        place = _slot_of_step(take, f"{prefix}take", len(taken), j)
+        _copy(take, place, take(f"getelementptr i8, ptr %scratch, i64 {slot * lanes.bytes}"), lanes)
+    for j, slot in enumerate(made):
+        source = give(f"getelementptr i8, ptr %scratch, i64 {slot * lanes.bytes}")
+        _copy(give, source, _slot_of_step(give, f"{prefix}give", len(made), j), lanes)
     return f"""{functions}
 define internal void @{name}(ptr %scratch) {{
 entry:
@@ -268,7 +279,9 @@ entry:
   br label %step
 step:
   %s = phi i64 [ 0, %entry ], [ %s.next, %step ]
+{take}
 {calls}
+{give}
 {carry}
   %s.next = add i64 %s, 1
   %more = icmp slt i64 %s.next, {repeat.count}
@@ -277,6 +290,17 @@ end:
   ret void
 }}
 """
+
+
+def _slot_of_step(b: Instructions, table: str, width: int, j: int) -> str:
+    """The address of the slot that a table names for entry j of step %s."""
+    entry = b(f"getelementptr [{width} x i64], ptr @{table}, i64 %s, i64 {j}")
+    return b(f"getelementptr i8, ptr %scratch, i64 {b(f'load i64, ptr {entry}')}")
+
+
+def _copy(b: Instructions, source: str, target: str, lanes: Lanes) -> None:
+    value = b(f"load {lanes.vector}, ptr {source}, align {lanes.bytes}")
+    b.do(f"store {lanes.vector} {value}, ptr {target}, align {lanes.bytes}")
 
 
 def copy_slots(b: Instructions, moves: Sequence[tuple[int, int]], lanes: Lanes) -> None:

@@ -61,12 +61,16 @@ class Repeat:
         count: how often it is taken.
         start: copies of slots before the first step, (from, to).
         carry: copies after each step; all are read before the first is written.
+        take: copies before each step: the slots from which, step by step, and those to which.
+        give: copies after each step, before those of ``carry``: the slots from which, and those to which, step by step.
     """
 
     plan: BlockPlan
     count: int
     start: list[tuple[int, int]]
     carry: list[tuple[int, int]]
+    take: tuple[list[list[int]], list[int]]
+    give: tuple[list[int], list[list[int]]]
 
 
 @dataclass
@@ -257,16 +261,24 @@ def _allocate(
     def repeat(i: int, k: int) -> Repeat:
         nonlocal size
         loop = program.loops[int(program.nodes[i].value)]
-        ends = [elements.get(i, {}).get(j, -1 - j) for j in range(loop.carried)]  # nobody asks for some
-        carried = [slot(end, k) for end in ends]
-        for end in ends:
-            slots.pop(end) if end < 0 else None
+        own = elements.get(i, {})  # nobody asks for some
+        carried = [slot(own.get(j, -1 - j), k) for j in range(loop.carried)]
+        for j in range(loop.carried):
+            slots.pop(-1 - j, None)
         operands = [slots[a] for a in code[i][1]]
-        plan = make_plan(loop.step, chunk, [carried, operands[loop.carried :]], size)
+        held, given = loop.carried, loop.carried + loop.held  # where they begin
+        taken = list(range(size, size + loop.given))
+        plan = make_plan(loop.step, chunk, [carried, operands[held:given], taken], size + loop.given)
         dying[k] += range(size, plan.size)
         size = plan.size
         carry = [(old, new) for old, new in zip(plan.results[0], carried) if old != new]
-        return Repeat(plan, loop.count, list(zip(operands, carried)), carry)
+        take = [operands[given + s * loop.given :][: loop.given] for s in range(loop.count)]
+        give = []
+        for s in range(loop.count):
+            places = range(loop.carried + s * loop.made, loop.carried + (s + 1) * loop.made)
+            give.append([slot(own[j], k) if j in own else waste for j in places])
+        made = plan.results[1]
+        return Repeat(plan, loop.count, list(zip(operands, carried)), carry, (take, taken), (made, give))
 
     for k, (kind, values) in enumerate(steps):
         if kind == "arithmetic":

@@ -1,0 +1,81 @@
+"""Derivatives of a step with contacts, against the complex step, which knows no cancellation, inside a mode."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from contact.scenes import ball, slider_crank, trestle
+from dalembert.dynamics import Dynamics
+from dalembert.kinematics.manifold import displaced, tangent_rates
+from dalembert.tracing.evaluate import evaluate
+from dalembert.tracing.loops import unrolled
+
+H = 1e-3
+
+CASES = {
+    "open": ([0.1, 0, 0.3], [1, 0.2, 0, 0.3, -3, 1]),
+    "sticks": ([0, 0, 0.09999], [0.5, 0.2, 0, -2, 5, 0.4]),
+    "slides": ([0, 0, 0.09999], [1, 0.2, 0, 0.3, -3, 1]),
+    "lands": ([0, 0, 0.1005], [1, 0.2, -2, 0.3, -3, 1]),
+    "rebounds": ([0, 0, 0.0999], [1, 0.2, -2, 0.3, -3, 1]),
+}
+
+
+def check(dynamics, q, v, tau, p, sweeps):
+    """All columns of A and B against the complex step through the sweeps."""
+    A, B = dynamics.contact_step_derivatives(q, v, tau, p, H, sweeps=sweeps)
+    program, tree, n = dynamics.program("contact_step", sweeps=sweeps), dynamics.mechanism.tree, dynamics.mechanism.nv
+    after = dynamics.contact_step(q, v, tau, p, H, sweeps=sweeps)
+    for k in range(3 * n):
+        d = np.zeros(3 * n, dtype=complex)
+        d[k] = 1e-30j
+        moved = displaced(tree, q.astype(complex), d[:n])
+        given = {"q": moved, "v": v + d[n : 2 * n], "tau": tau + d[2 * n :], "impulses": p, "h": H, "t": 0.0}
+        found = evaluate(program, given)
+        dq = tangent_rates(tree, after[0], found["q_next"].imag[:, None] / 1e-30)[:, 0]
+        column = np.concatenate([dq, found["v_next"].imag / 1e-30])
+        ours = A[:, k] if k < 2 * n else B[:, k - 2 * n]
+        np.testing.assert_allclose(ours, column, rtol=1e-9, atol=1e-9 * max(1.0, abs(column).max()))
+    return after
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_state_matrices_of_a_step_agree_with_the_complex_step(case):
+    model = ball(friction=50 if case == "sticks" else 0.3, restitution=0.4 if case == "rebounds" else 0)
+    place, v = CASES[case]
+    q = np.array([*place, 0.1, -0.2, 0.3, np.sqrt(1 - 0.14)])
+    tau, p = np.array([0.3, 0.1, -0.2, 0.01, 0.02, 0.03]), np.array([0.01, 0.001, 0.0])
+    after = check(Dynamics(model), q, np.array(v, dtype=float), tau, p, 10)
+    assert after[7][0] == {"open": 0, "slides": 2}.get(case, 1)
+
+
+def test_closed_loops_and_stops_enter_the_state_matrices():
+    dynamics = Dynamics(trestle())
+    a = np.arcsin(0.4)
+    q = dynamics.assemble({"lift": 0.02 - 1e-5 + 0.5 * np.cos(a), "left": a, "right": -a}, keep=["lift"])
+    v = dynamics.project_velocity(q, {"left": 0.01}, keep=["left"])
+    check(dynamics, q, v, np.array([0.1, 0.2, -0.3]), np.zeros(2), 60)
+    crank = Dynamics(slider_crank(), limits="all")
+    q = crank.assemble({"crank": 1.2}, keep=["crank"])
+    slow = crank.project_velocity(q, {"crank": -2.0}, keep=["crank"])
+    for limit in (q[2] + 1e-4, 0.5):  # that is reached in this step, or not
+        near = Dynamics(slider_crank(limit), limits="all")
+        after = check(near, q, slow, np.array([0.01, 0.02, 0.3]), np.zeros(1), 20)
+        assert (abs(after[2][0]) > 0) == (limit < 0.4)
+
+
+def test_a_step_has_derivatives_by_parameters_too():
+    """A sliding ball loses mu g h of its velocity in a step: its derivative by mu is -g h."""
+    dynamics = Dynamics(ball(), parameters=["touch.friction"])
+    step = da.kernel(unrolled(dynamics.program("contact_step")), wrt="parameters")
+    found = step([0, 0, 0.1, 0, 0, 0, 1.0], [1.0, 0, 0, 0, 0, 0], np.zeros(6), np.zeros(3), H, 0.0, [0.3])
+    slope = dict(zip((port.name for port in step.outputs), found))["dv_next_dparameters"]
+    np.testing.assert_allclose(slope[0, 0], -9.81 * H, rtol=1e-12)
+
+
+def test_a_step_is_exported_to_c_and_javascript(tmp_path):
+    dynamics = Dynamics(ball())
+    assert "contact_step" in dynamics.export("contact_step", "c", tmp_path / "step.c")
+    assert "contact_step" in dynamics.export("contact_step", "javascript", tmp_path / "step.js")
