@@ -181,7 +181,7 @@ class Quantity:
         m, n = setting.mechanism, setting.nv
         letters: dict[Any, int] = {
             "n": n, "2n": 2 * n, "nn": n * n, "packed": n * (n + 1) // 2, "p": 10 * len(m.bodies),
-            "joints": len(m.joints), "constraints": len(m.constraints),
+            "joints": len(m.joints), "links": len(m.tree.links), "constraints": len(m.constraints),
         }  # fmt: skip
         used = {d for shape in self.outputs.values() for d in shape}
         if "nonzeros" in used:
