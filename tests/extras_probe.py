@@ -17,7 +17,7 @@ from typing import Any
 
 OPTIONAL = (
     "casadi", "control", "cupy", "dask", "distributed", "example_robot_data", "jax", "latex2mathml", "matplotlib",
-    "mujoco", "pandas", "pinocchio", "pyarrow", "pydrake", "robot_descriptions", "torch", "xarray", "zarr",
+    "mujoco", "pandas", "pinocchio", "pyarrow", "pydrake", "robot_descriptions", "torch", "xacro", "xarray", "zarr",
 )  # fmt: skip
 
 
@@ -50,9 +50,11 @@ def main() -> int:
     folder = Path(tempfile.mkdtemp())
     da.report.report(da.load("rp_arm"), folder / "report.md", "lagrange")
     (folder / "a.xml").write_text("<mujoco><worldbody/></mujoco>")
+    (folder / "a.xacro").write_text("<robot/>")
     da.write_urdf(arm, folder / "a.urdf")
 
     cases: dict[str, tuple[str, Callable[[], Any]]] = {
+        "xacro": ("xacro", lambda: da.load(folder / "a.xacro")),
         "mjcf": ("mujoco", lambda: da.load(folder / "a.xml")),
         "report": ("latex2mathml", lambda: da.report.report(da.load("rp_arm"), folder / "report.html", "lagrange")),
         "plot": ("matplotlib", lambda: motion.plot()),

@@ -37,7 +37,8 @@ def torque(t, q, v):
 CALLS = {
     "simulate": (da.simulate, {
         "mechanism": CART, "q0": [0, 0.1], "v0": [0, 0], "t": 0.05, "control": torque, "wrenches": None, "events": None,
-        "method": "DOP853", "rtol": 1e-6, "atol": 1e-6, "max_step": 1.0, "hold": 0.01, "include": (), "elements": "all",
+        "method": "DOP853", "rtol": 1e-6, "atol": 1e-6, "max_step": 1.0, "hold": 0.01, "breakpoints": [0.02],
+        "include": (), "elements": "all",
         "constraints": "all",
         "drift": None, "stabilisation": 0.0, "parameters": None, "dense": True, "progress": None,
     }),
@@ -145,7 +146,7 @@ def test_wrong_arguments_are_answered_by_a_result_or_a_clear_error(name):
 def test_a_sweep_answers_them_too(tmp_path):
     good = {
         "task": squares, "points": da.samples(x=[1.0, 2.0]), "piece": 1, "format": "npz", "client": None,
-        "threads": None, "key": None, "progress": None,
+        "threads": None, "version": None, "progress": None,
     }  # fmt: skip
     places = iter(tmp_path / str(k) for k in range(10_000))
     assert attacks(lambda **given: da.sweep(folder=next(places), **given), good) == {}

@@ -1,7 +1,7 @@
 """Writes the page that leads from every equation of the source documents to a function, its file and a test.
 
-``equations.tsv`` beside this file says what serves an equation: document, equation, names, theorem, test. Where names
-are defined and tested is looked up, so the page is right again after files have moved:
+``equations.tsv`` beside this file says what serves an equation: document, equation, names (after =: words), theorem,
+test. Where names are defined and tested is looked up, so the page is right again after files have moved:
 
     python docs/hooks/equation_map.py
 """
@@ -18,15 +18,15 @@ HEAD = """# From equations to functions
 
 Every equation, lemma, algorithm, table and worked example of the [five documents](bibliography.md), the function that
 serves it, the file it is defined in, and a test that tries it. A *theorem* is stated and proved by
-`dalembert.proof.THEOREMS[name]`; [how](proof.md). A dash stands where the document has words only, or where the library
-offers nothing under a name of its own.
+`dalembert.proof.THEOREMS[name]`; [how](proof.md). Where the document has words only, or a drawing, the map says so.
+How complete this is was [audited](audit.md).
 """
 
 
 def definitions() -> dict[str, str]:
     """Name -> file of every public function, class and method; functions of the lower rooms win."""
     found: dict[str, str] = {}
-    order = ("algebra", "kinematics", "algorithms", "model", "formats", "formulations", "proof")
+    order = ("algebra", "kinematics", "algorithms", "model", "formats", "formulations", "planning", "proof")
     source = ROOT / "src" / "dalembert"
 
     def rank(path: Path) -> tuple[int, str]:
@@ -77,6 +77,9 @@ def page() -> str:
         if document != section:
             section = document
             lines += ["", f"## {document}", "", "| equation | function | file | test |", "|---|---|---|---|"]
+        if given.startswith("="):  # in words
+            lines.append(f"| {equation} | {given[1:]} |  |  |".replace("\\|", "|"))
+            continue
         names = [name for name in given.split() if name in where]
         shown = ", ".join(f"`{name}`" for name in names)
         if theorem:

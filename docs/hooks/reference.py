@@ -51,7 +51,7 @@ SPECIFIED = {
         "Files and tables",
         (
             "formats", "formats.loading", "formats.urdf", "formats.urdf_writer", "formats.toml", "formats.toml_writer",
-            "formats.mjcf", "formats.dh",
+            "formats.mjcf", "formats.sdf", "formats.srdf", "formats.xacro", "formats.dh",
         ),
     ),
     "algebra": Page(
@@ -83,6 +83,9 @@ ONLY = {
     "formats.toml": ("read_toml",),
     "formats.toml_writer": ("write_toml",),
     "formats.mjcf": ("read_mjcf",),
+    "formats.sdf": ("read_sdf",),
+    "formats.srdf": ("read_srdf",),
+    "formats.xacro": ("read_xacro",),
     "formats.dh": ("from_dh",),
     "model.contact": ("Contact",),
 }

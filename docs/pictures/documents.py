@@ -17,12 +17,14 @@ from chromium import Chromium
 
 import dalembert as da
 from dalembert.formulations import rigid_body
+from dalembert.proof import prove
 from dalembert.report import report
 
 
 def rp_arm(page: Path) -> None:
     """KHATIB's arm, a link that turns and a slider on it, by Lagrange."""
-    report(da.load("rp_arm"), page, "lagrange", title="The RP arm by Lagrange's equations")
+    arm = da.load("rp_arm")
+    report(arm, page, "lagrange", proof=prove(arm), title="The RP arm by Lagrange's equations")
 
 
 def stacker(page: Path) -> None:
@@ -32,7 +34,7 @@ def stacker(page: Path) -> None:
 
 def rolling_disc(page: Path) -> None:
     """A thin disc that rolls without slipping, by Kane's method."""
-    report(disc(), page, "kane", title="The rolling disc by Kane's method")
+    report(disc(), page, "kane", actuated=[], title="The rolling disc by Kane's method")
 
 
 def puma560(page: Path) -> None:

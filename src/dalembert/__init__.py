@@ -25,6 +25,7 @@ _HOMES = {
     "load": "dalembert.formats", "robots": "dalembert.formats", "from_dh": "dalembert.formats",
     "read_urdf": "dalembert.formats", "write_urdf": "dalembert.formats", "read_toml": "dalembert.formats",
     "write_toml": "dalembert.formats", "read_mjcf": "dalembert.formats",
+    "read_sdf": "dalembert.formats", "read_srdf": "dalembert.formats", "read_xacro": "dalembert.formats",
     "lock": "dalembert.model.operations", "with_gravity": "dalembert.model.operations",
     "with_base": "dalembert.model.operations", "merge_fixed": "dalembert.model.operations",
     "attach": "dalembert.model.operations", "add_payload": "dalembert.model.operations",
@@ -84,7 +85,19 @@ if TYPE_CHECKING:
     from dalembert.constraints import GravityField, InverseSquare, OblatePlanet, coordinate_symbols
     from dalembert.contact import ContactSelection, contacts
     from dalembert.dynamics import Dynamics
-    from dalembert.formats import from_dh, load, read_mjcf, read_toml, read_urdf, robots, write_toml, write_urdf
+    from dalembert.formats import (
+        from_dh,
+        load,
+        read_mjcf,
+        read_sdf,
+        read_srdf,
+        read_toml,
+        read_urdf,
+        read_xacro,
+        robots,
+        write_toml,
+        write_urdf,
+    )
     from dalembert.formulations import Equations, KroneckerFrame, MovingBodies, MovingBodyFormula, NoSlip
     from dalembert.formulations.derive import derive
     from dalembert.formulations.from_sympy import from_sympy
@@ -121,15 +134,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Body", "Constraint", "Contact", "ContactSelection", "Dynamics", "Equations", "Event", "Force", "Frame", "Goal",
-    "GravityField", "Ground", "Inertia", "InverseSquare", "Joint", "Kernel", "KroneckerFrame", "Limits", "Mechanism",
-    "Mimic", "MovingBodies", "MovingBodyFormula", "NoSlip", "OblatePlanet", "RolloutTask", "Shape", "SimulationError",
-    "Surface", "Trajectory", "Transform", "add_payload", "algebra", "algorithms", "attach", "compare", "constraints",
-    "contacts", "control", "conventions", "coordinate_symbols", "derive", "errors", "formats", "formulations",
-    "from_casadi", "from_dh", "from_lagrangian", "from_sympy", "grid", "identification", "inverse_kinematics", "kernel",
-    "load", "lock", "merge_fixed", "model", "parameters", "pictures", "planning", "prove", "read_mjcf", "read_toml",
-    "read_urdf", "reroot", "rerooted_state", "rigid_body", "robots", "rollout", "samples", "simulate", "simulation",
-    "substitute", "subtree", "sweep", "symbolise", "tracing", "verify", "view", "with_base", "with_gravity",
-    "write_toml", "write_urdf",
+    "GravityField", "Ground", "Inertia", "InverseSquare", "Joint", "Kernel", "KroneckerFrame", "Limits",
+    "Mechanism", "Mimic", "MovingBodies", "MovingBodyFormula", "NoSlip", "OblatePlanet", "RolloutTask", "Shape",
+    "SimulationError", "Surface", "Trajectory", "Transform", "add_payload", "algebra", "algorithms", "attach",
+    "compare", "constraints", "contacts", "control", "conventions", "coordinate_symbols", "derive", "errors",
+    "formats", "formulations", "from_casadi", "from_dh", "from_lagrangian", "from_sympy", "grid", "identification",
+    "inverse_kinematics", "kernel", "load", "lock", "merge_fixed", "model", "parameters", "pictures", "planning",
+    "prove", "read_mjcf", "read_sdf", "read_srdf", "read_toml", "read_urdf", "read_xacro", "reroot",
+    "rerooted_state", "rigid_body", "robots", "rollout", "samples", "simulate", "simulation", "substitute",
+    "subtree", "sweep", "symbolise", "tracing", "verify", "view", "with_base", "with_gravity", "write_toml",
+    "write_urdf",
 ]  # fmt: skip
 
 

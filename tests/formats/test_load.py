@@ -78,7 +78,7 @@ def test_what_cannot_be_loaded_says_why(tmp_path):
         load("nowhere.urdf")
     with pytest.raises(FormatError, match=r"suffix '\.step' is not known; known are \.urdf"):
         load(tmp_path / "x.step")
-    with pytest.raises(FormatError, match=r"model\.sdf: the suffix '\.sdf' is not known"):
+    with pytest.raises(FormatError, match=r"model\.sdf: no such file"):
         load("model.sdf")
     with pytest.raises(FormatError, match="this is a folder"):
         load(str(tmp_path))
@@ -88,7 +88,7 @@ def test_what_cannot_be_loaded_says_why(tmp_path):
         load(b"demo_arm")
     assert load(URDF.encode()) == load(URDF)
     (tmp_path / "x.xml").write_text("<sdf/>")
-    with pytest.raises(FormatError, match=r"x\.xml:1: .*SDF"):
+    with pytest.raises(FormatError, match=r"x\.xml:1: an SDF file"):
         load(tmp_path / "x.xml")
 
 
@@ -145,7 +145,7 @@ def test_robot_descriptions_are_found_by_name_when_installed(tmp_path, monkeypat
         ("a.toml", gzip.compress(b"x = 1", mtime=0), "compressed"),
         ("a.urdf", b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "git lfs pull"),
         ("a.urdf", '<robot name="\xe9">'.encode("latin1"), "not UTF-8: save it so"),
-        ("a.urdf.xacro", b"<robot/>", "run it through xacro"), ("a.sdf", b"<sdf/>", "another format; convert"),
+        ("a.sdf", b"<robot/>", "root element <sdf>"),
         ("a.urdf.gz", b"", "Unpack it first"),
     ],
 )  # fmt: skip

@@ -317,7 +317,7 @@ def inertial(**changes):
 
 ERRORS = [
     # text, line, message
-    ("<sdf/>", 1, "SDF is another format"),
+    ("<sdf/>", 1, "this file is SDF"),
     ("<mujoco/>", 1, "this file is MJCF"),
     (robot(), 1, "no <link>"),
     (robot("<xacro:macro/>", link("a")), 2, "xacro"),

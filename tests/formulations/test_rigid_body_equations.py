@@ -61,13 +61,15 @@ class TestForbes:
         """C and Gamma_a of the steps give the rates; multipliers are spoken of where there are some."""
         R, q, v = state(attitude)
         equations = rigid_body(BODY, attitude, form=form)
-        first, *_, last = equations.steps()
-        C, Gamma = (part.evaluate({"q": q}) for part in first.quantities)
+        first, *_, before, _ = equations.steps()
+        C, Gamma, S, *Xi = (part.evaluate({"q": q}) for part in first.quantities)
+        np.testing.assert_allclose(S @ Gamma, np.eye(3), atol=1e-13)
+        assert all(np.abs(x @ Gamma).max() < 1e-13 for x in Xi)
         np.testing.assert_allclose(C, R.T, atol=1e-13)
         rates = np.concatenate([v[:3] if form == "mixed" else C.T @ v[:3], Gamma @ v[3:]])
         np.testing.assert_allclose(equations.evaluate(q, v)["kinematics"], rates, atol=1e-12)
         redundant = attitude.nq > 3
-        assert [r"\Xi" in first.formula, r"\lambda" in last.formula] == [redundant, redundant]
+        assert [r"\Xi" in first.formula, r"\lambda" in before.formula] == [redundant, redundant]
 
     def test_body_form_is_the_mixed_form_in_body_axes(self, attitude):
         """C vdot_a = vdot_b + w x v_b, and moments are the same."""

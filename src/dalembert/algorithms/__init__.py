@@ -24,10 +24,18 @@ from dalembert.algorithms.cartesian import (
 )
 from dalembert.algorithms.centroidal import centroidal, centroidal_matrix_rate, generalised_momentum
 from dalembert.algorithms.forward_dynamics import forward_dynamics
+from dalembert.algorithms.forward_dynamics.conjugate_gradients import ConjugateGradients, conjugate_gradients
 from dalembert.algorithms.hessians import hessian, relative_motion
 from dalembert.algorithms.inertia_matrix import mass_matrix, mass_matrix_inverse
 from dalembert.algorithms.inverse_dynamics import inverse_dynamics
 from dalembert.algorithms.joint_forces import joint_forces
+from dalembert.algorithms.link_moments import (
+    FirstMomentRates,
+    LinkMoments,
+    first_moment_rates,
+    link_moments,
+    link_quantities,
+)
 from dalembert.algorithms.loads import loads_on_links
 from dalembert.algorithms.parsa_coriolis import parsa_coriolis
 from dalembert.algorithms.regressor import (
@@ -59,15 +67,16 @@ from dalembert.kinematics import (
 from dalembert.model import Mechanism
 
 __all__ = [
-    "LinkQuantities", "acceleration_derivatives", "analytic_jacobian", "analytic_jacobian_rates", "base_parameters",
-    "cartesian_dynamics", "cartesian_inverse_dynamics", "cartesian_linearization", "center_of_mass", "centroidal",
-    "centroidal_matrix_rate", "coriolis_matrix", "forward_dynamics", "forward_dynamics_variation", "frame_coordinates",
-    "generalised_momentum", "grouping_rules", "hessian", "inverse_dynamics", "inverse_dynamics_variation", "jacobian",
-    "jacobian_rate", "joint_forces", "kinetic_energy", "kinetic_energy_gradient", "kinetic_energy_regressor",
-    "mass_matrix", "mass_matrix_inverse", "momentum", "motion", "parameter_names", "parameter_vector",
-    "parsa_coriolis", "pose", "poses", "potential_energy", "potential_energy_regressor", "reference_regressor",
-    "regressor", "relative_motion", "resolved_acceleration", "select_algorithm", "sensitivities",
-    "velocity_derivatives",
+    "ConjugateGradients", "FirstMomentRates", "LinkMoments", "LinkQuantities", "acceleration_derivatives",
+    "analytic_jacobian", "analytic_jacobian_rates", "base_parameters", "cartesian_dynamics",
+    "cartesian_inverse_dynamics", "cartesian_linearization", "center_of_mass", "centroidal", "centroidal_matrix_rate",
+    "conjugate_gradients", "coriolis_matrix", "first_moment_rates", "forward_dynamics", "forward_dynamics_variation",
+    "frame_coordinates", "generalised_momentum", "grouping_rules", "hessian", "inverse_dynamics",
+    "inverse_dynamics_variation", "jacobian", "jacobian_rate", "joint_forces", "kinetic_energy",
+    "kinetic_energy_gradient", "kinetic_energy_regressor", "link_moments", "link_quantities", "mass_matrix",
+    "mass_matrix_inverse", "momentum", "motion", "parameter_names", "parameter_vector", "parsa_coriolis", "pose",
+    "poses", "potential_energy", "potential_energy_regressor", "reference_regressor", "regressor", "relative_motion",
+    "resolved_acceleration", "select_algorithm", "sensitivities", "velocity_derivatives",
 ]  # fmt: skip
 
 

@@ -81,9 +81,8 @@ def sensitivity_as_printed(
                 matrix[i, j] = arrays.asarray([[entry]])
             if i != j:
                 D[j, i] = D[i, j]
-                entries = _outer_column(j, i, tree.links[j].rotates, row.rotates, carried, x, mass, U, Ud, E, L, line)
-                for matrix, entry in zip((V, P), entries):
-                    matrix[j, i] = arrays.asarray([[entry]])
+                outer = _outer_column(j, i, tree.links[j].rotates, row.rotates, carried, x, mass, U, Ud, E, L, line)
+                V[j, i], P[j, i] = (arrays.asarray([[entry]]) for entry in outer)
     return Sensitivity(x.tau, *(gather_matrix(tree, blocks) for blocks in (D, V, P)))
 
 

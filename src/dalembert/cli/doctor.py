@@ -45,6 +45,7 @@ OPTIONAL = {
     "torch": ("gradients for PyTorch", "pip install 'dalembert[torch]'"),
     "jax": ("gradients for JAX", "pip install 'dalembert[jax]'"),
     "casadi": ("functions of CasADi, both ways", "pip install 'dalembert[casadi]'"),
+    "xacro": ("xacro files", "pip install 'dalembert[xacro]'"),
     "fmpy": ("validation and simulation of FMUs", "pip install 'dalembert[fmi]'"),
     "ziglang": ("a C compiler, for binaries of FMUs", "pip install 'dalembert[fmi]'"),
     "cupy": ("kernels on CUDA devices", "pip install 'dalembert[cuda]'"),

@@ -25,19 +25,17 @@ by 10 d per second: never so fast that bodies part, so that nothing hops, and no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from copy import copy
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import Array
-from dalembert.algebra.repeat import repeat
 from dalembert.algebra.scalar import Scalar
 from dalembert.algorithms.triangular import TreeFactors, factor
 from dalembert.constraints.known_rank import dot, solve_of_rank
 from dalembert.contact.pairs import above
 from dalembert.contact.rows import ContactSet, RowsNow
+from dalembert.contact.sweeps import after_sweeps
 
 PUSH_PART = 0.2
 """Of a depth, taken away in one step while forces press the bodies together."""
@@ -70,7 +68,7 @@ class RigidStep:
         friction_loss: energy that friction took away in this step, J, dry friction of joints included.
         impact_loss: energy that impacts took away, J.
         push_work: energy that taking away depths brought in, J.
-        problem: what was solved.
+        problem: what was solved, where derivatives need it.
     """
 
     v: Array
@@ -83,7 +81,7 @@ class RigidStep:
     friction_loss: Scalar
     impact_loss: Scalar
     push_work: Scalar
-    problem: ContactProblem
+    problem: ContactProblem | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,32 +251,11 @@ class ContactProblem:
     HELD = ("A", "without", "steps", "bounds", "coefficients", "discs", "ranges", "dry")
     """What a sweep reads."""
 
-    def _holding(self, function: Callable[[Scalar], Scalar]) -> ContactProblem:
-        """The same with a function of every scalar that a sweep reads and that is no number."""
-        made = copy(self)
-        for name in self.HELD:
-            setattr(made, name, _mapped(getattr(self, name), function))
-        return made
-
     def solved(self, start: Array, sweeps: int) -> list[Scalar]:
         """The impulses after so many sweeps."""
-        first = [0 if nothing else x for nothing, x in zip(self.empty, start)]
-        held: list[Scalar] = []
+        return after_sweeps(self, [0 if nothing else x for nothing, x in zip(self.empty, start)], sweeps)
 
-        def collected(x: Scalar) -> Scalar:
-            held.append(x)
-            return x
-
-        self._holding(collected)
-
-        def sweep(p: Array, values: Array) -> tuple[Array]:
-            still = iter(values.tolist())
-            return (arrays.asarray(self._holding(lambda _: next(still))._swept(list(p))),)
-
-        (found,) = repeat(sweep, (arrays.asarray(first),), sweeps, (arrays.asarray(held),))
-        return list(found)
-
-    def _swept(self, now: list[Scalar]) -> list[Scalar]:
+    def swept(self, now: list[Scalar]) -> list[Scalar]:
         """The impulses after one sweep."""
         for k in self.bounds:
             now[k] = self._normal(k, now[k], self._velocity(k, now))
@@ -390,15 +367,6 @@ class ContactProblem:
             impact = impact - (impulse * mean[k] - work)
             push = push + work
         return friction, impact, push
-
-
-def _mapped(item: Any, function: Callable[[Scalar], Scalar]) -> Any:
-    """A nested structure of scalars with a function of those that are no numbers."""
-    if isinstance(item, dict):
-        return {key: _mapped(value, function) for key, value in item.items()}
-    if isinstance(item, (list, tuple)):
-        return type(item)(_mapped(value, function) for value in item)
-    return item if scalar.is_number(item) else function(item)
 
 
 def bound(gap: Scalar, u: Scalar, free: Scalar, restitution: Scalar, h: Scalar) -> tuple[Scalar, Scalar]:

@@ -172,18 +172,19 @@ class ContactSet:
         """What distinguishes it from other sets of the same mechanism."""
         return self.names, self.limited, self.dry
 
-    def at(self, state: State, placed: bool = False) -> RowsNow:
+    def at(self, state: State, placed: bool = False, halfway: bool = False) -> RowsNow:
         """All rows at a state.
 
         Args:
             state: of this mechanism, or of one with the same layout and other numbers.
             placed: also give positions and axes of the points in the world.
+            halfway: points on the world, too, lie halfway between both surfaces, and not on the body.
         """
         nv = state.mechanism.nv
         J: list[list[Scalar]] = [[0] * nv for _ in self.rows]
         points: list[PointState] = []
         for item in self._items(state.mechanism):
-            points += self._contact_at(item, state, J, self.points[len(points) :], placed)
+            points += self._contact_at(item, state, J, self.points[len(points) :], placed, halfway)
         limits = []
         for row, joint in zip(self.limit_rows, self.limited):
             x, k, gain = state.coordinate(joint)
@@ -200,8 +201,9 @@ class ContactSet:
         return RowsNow(J, points, limits, dry)
 
     def _contact_at(
-        self, item: Contact, state: State, J: list[list[Scalar]], places: Sequence[PointRows], placed: bool
-    ) -> list[PointState]:
+        self, item: Contact, state: State, J: list[list[Scalar]], places: Sequence[PointRows], placed: bool,
+        halfway: bool,
+    ) -> list[PointState]:  # fmt: skip
         a, b = state.place(item.a), state.place(item.b)
         pair = Pair(state, b, a)  # seen from the last link that carries both, which is the world for a ground
         at_b, at_a = (Transform(chain.rotation, chain.position) for chain in (pair.a, pair.b))
@@ -209,7 +211,8 @@ class ContactSet:
         found = []
         for point, rows in zip(contact_points(item, at_a, at_b), places):
             axes = contact_axes(point.normal, fixed=item.b == WORLD)
-            place = point.point_a if item.b == WORLD else (point.point_a + point.point_b) / 2
+            on_body = item.b == WORLD and not halfway
+            place = point.point_a if on_body else (point.point_a + point.point_b) / 2
             moving, still = pair.b.columns(place), pair.a.columns(place)
             for k in {*moving, *still}:
                 turn, move = moving.get(k, (None, None))

@@ -90,6 +90,7 @@ def contacts(
     *,
     ground: Ground | str | None = "plane",
     pairs: str | Sequence[tuple[str, str]] = (),
+    without: Sequence[tuple[str, str]] = (),
     only: str | Sequence[str] | None = None,
     shapes: Mapping[str, Shape | Sequence[Shape]] | None = None,
     restitution: Any = None,
@@ -120,6 +121,8 @@ def contacts(
         pairs: pairs of bodies that may touch each other, ``[("left_finger", "ball")]``, a joint between them or not;
             with ``"world"`` the ground. ``"all"`` takes every two bodies that no joint connects and whose bits
             (contype, conaffinity of MJCF) agree.
+        without: pairs of bodies that do not touch each other all the same, such as those that
+            :func:`~dalembert.formats.read_srdf` finds disabled.
         only: patterns of the bodies or shapes that may touch at all; ``"ends"`` stands for the bodies at the ends of
             the tree, feet and hands.
         shapes: what bodies touch with, in place of their collision shapes: pattern of their names -> shape, or shapes.
@@ -152,7 +155,7 @@ def contacts(
     made = _Making(bodies, given)
     if ground is not None:
         made.on_ground(ground)
-    made.between(pairs, ground)
+    made.between(pairs, ground, without)
     made.check(most)
     left = (*bodies.left_out, *made.left_out)
     notes = tuple(f"{_few(names)}: {note}" for note, names in bodies.notes.items())
@@ -307,12 +310,16 @@ class _Making:
             return "it is joined to the ground by fixed joints and cannot move"
         return f"joint {joint.name!r} ({joint.kind}) holds it to the ground; pairs=[({name!r}, 'world')] takes it"
 
-    def between(self, pairs: Any, ground: Ground | None) -> None:
-        """Pairs of bodies: those that are named, or all."""
+    def between(self, pairs: Any, ground: Ground | None, without: Any = ()) -> None:
+        """Pairs of bodies: those that are named, or all, but for those named in ``without``."""
         everyone = isinstance(pairs, str)
         if everyone and pairs != "all":
             raise ArgumentError(f"contacts, pairs: expected pairs of bodies or 'all', got {pairs!r}", argument="pairs")
+        apart = {frozenset(pair) for pair in expect_items(without, tuple, "contacts, without")}
         for one, two in self._every_two() if everyone else self._named(pairs):
+            if frozenset((one, two)) in apart:
+                self.left_out.append(LeftOut(f"{one} and {two}", "named in without="))
+                continue
             if WORLD in (one, two):
                 body = two if one == WORLD else one
                 if ground is None:

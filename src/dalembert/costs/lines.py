@@ -132,7 +132,11 @@ def inverse_dynamics_lines(n: int, twist: str) -> dict[str, Count]:
     line, step = ledger.line, steps(tree, q)
     _, u, K = augmented_moments(tree, step)
     none = arrays.zeros(3)
-    w, wd, Om, sdd, mu = [], [], [], [], []
+    w: list[Array] = []
+    wd: list[Array] = []
+    Om: list[Array] = []
+    sdd: list[Array] = []
+    mu: list[Array] = []
     for i, link in enumerate(tree.links):
         w_p, wd_p, sdd_p = (w[-1], wd[-1], sdd[-1]) if i else (none, none, -tree.gravity)
         out, turn = step[i].outward, product(link.Zw, v[i : i + 1])
@@ -224,7 +228,8 @@ def sensitivity_lines(n: int, twist: str) -> dict[str, Count]:
 
 
 def _check(tree: Tree, q: Array, v: Array, a: Array, tau: list[float]) -> None:
-    _compare(augmented_links(tree, *(np.array([x.value for x in part]) for part in (q, v, a))), tau)
+    plain = [np.array([x.value for x in part]) for part in (q, v, a)]
+    _compare(augmented_links(tree, plain[0], plain[1], plain[2]), tau)
 
 
 def _compare(expected: Any, found: Any) -> None:

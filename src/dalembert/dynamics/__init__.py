@@ -9,15 +9,17 @@ contest          which algorithm takes the fewest operations
 stages           long quantities in several programs, for devices
 parameters       numbers that stay inputs
 frame_quantity   quantities of a frame, as functions that take its name
+attitude_coordinates   free and spherical joints in attitude parameters of one's choice
 reactions, drives, linearization   forces of joints and constraints, forces of drives, linear models
 """
 
+from dalembert.dynamics.attitude_coordinates import AttitudeCoordinates
 from dalembert.dynamics.catalogue import ALL_QUANTITIES, CONSTRAINT_QUANTITIES, QUANTITIES, TASK_QUANTITIES
 from dalembert.dynamics.facade import Dynamics
 from dalembert.dynamics.frame_quantity import FrameQuantity
 from dalembert.dynamics.quantity import Quantity, Setting
 
 __all__ = [
-    "ALL_QUANTITIES", "CONSTRAINT_QUANTITIES", "QUANTITIES", "TASK_QUANTITIES", "Dynamics", "FrameQuantity",
-    "Quantity", "Setting",
+    "ALL_QUANTITIES", "CONSTRAINT_QUANTITIES", "QUANTITIES", "TASK_QUANTITIES", "AttitudeCoordinates", "Dynamics",
+    "FrameQuantity", "Quantity", "Setting",
 ]  # fmt: skip

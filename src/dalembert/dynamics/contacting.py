@@ -12,6 +12,7 @@ from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.scalar import Scalar
 from dalembert.algorithms.triangular import factor
 from dalembert.constraints.pivots import Pivots
+from dalembert.contact.convex import Weights, convex_step, inverse_weights
 from dalembert.contact.rigid import Equalities, RigidStep, rigid_step
 from dalembert.contact.sensitivity import impulse_derivatives
 from dalembert.dynamics import constrained, tree
@@ -21,6 +22,13 @@ from dalembert.kinematics import manifold
 
 SWEEPS = 10
 """Of Gauss-Seidel in a step, unless others are asked for."""
+
+LAWS = {
+    "rigid": "Signorini, the exact Coulomb cone and Newton's restitution at the level of velocities, in fixed steps",
+    "convex": "MuJoCo's soft contacts with solref and solimp, the minimum of a convex function, in fixed steps",
+    "compliant": "springs, dampers and smooth friction: force elements, for every method",
+}
+"""Laws of contact, by name."""
 
 
 def sweeps_of(given: Any) -> int:
@@ -55,7 +63,7 @@ def equalities(s: Setting, G: Array) -> Equalities | None:
 def stepped(
     s: Setting, q: Array, v: Array, a: Array, M: Array, G: Array, impulses: Array, h: Scalar, t: Scalar, sweeps: int
 ) -> RigidStep:
-    """Velocities after a step of the rigid law.
+    """Velocities after a step with contacts.
 
     Args:
         s: the setting.
@@ -70,9 +78,18 @@ def stepped(
         sweeps: of Gauss-Seidel.
     """
     layout = s.contacts
-    rows = layout.at(s.state(q, None, t))
+    rows = layout.at(s.state(q, None, t), halfway=s.law == "convex")
     factors = factor(M, s.tree.velocity_parents)
+    if s.law == "convex":
+        return convex_step(layout, rows, factors, v, v + h * a, impulses, h, sweeps, weights(s), equalities(s, G))
     return rigid_step(layout, rows, factors, v, v + h * a, impulses, h, sweeps, equalities(s, G))
+
+
+def weights(s: Setting) -> Weights:
+    """Inverse inertias at the neutral position, by which the convex law scales softness."""
+    neutral = arrays.asarray(s.mechanism.neutral)
+    factors = factor(constrained.mass_matrix(s, neutral), s.tree.velocity_parents)
+    return inverse_weights(s.contacts, s.state(neutral), factors)
 
 
 def _smooth(s: Setting) -> Setting:
@@ -100,7 +117,7 @@ def _one_step(s: Setting, q: Array, v: Array, tau: Array, impulses: Array, h: Sc
 
 
 def contact_step(s: Setting, q: Array, v: Array, tau: Array, impulses: Array, h: Scalar, t: Scalar) -> tuple[Any, ...]:
-    """One step of semi-implicit Euler with the rigid law."""
+    """One step of semi-implicit Euler with contacts."""
     found = _one_step(s, q, v, tau, impulses, h, t)
     layout = s.mechanism.tree
     after = manifold.normalised(layout, manifold.displaced(layout, q, h * found.v))
@@ -122,8 +139,14 @@ def contact_step_derivatives(
     derivative = s.derivative
     if derivative is None:
         raise UnsupportedError("derivatives of a step are made of traced scalars; use Dynamics")
+    if s.law != "rigid":
+        raise UnsupportedError(
+            f"contact_step_derivatives is of the rigid law, and law = {s.law!r}",
+            remedy="differentiate contact_step itself, dalembert.kernel(..., wrt=...)",
+        )
     n, layout, contacts = s.nv, s.mechanism.tree, s.contacts
     found = _one_step(s, q, v, tau, impulses, h, t)
+    assert found.problem is not None
     p, after, rows = found.impulses, found.v, contacts.at(s.state(q, None, t))
     J = arrays.asarray(rows.J).reshape(contacts.count, n)
     unit, Gamma, zeros = arrays.identity(n), manifold.tangent_map(layout, q), np.zeros((n, n), dtype=int)
@@ -220,9 +243,9 @@ CONTACT: dict[str, Quantity] = {
             "losses": (3,),
         },
         contact_step,
-        "A step h of semi-implicit Euler with rigid contacts: q, v and impulses after it; residuals, m/s and N s; "
-        "the normal velocity of every point, its slip, m/s, its mode (0 open, 1 sticks, 2 slides); energy lost by "
-        "friction, by impacts, and (negative: brought in) by taking away depths, J.",
+        "A step h of semi-implicit Euler with contacts, rigid or convex: q, v and impulses after it; residuals, "
+        "m/s and N s; the normal velocity of every point, its slip, m/s, its mode (0 open, 1 sticks, 2 slides); energy "
+        "lost by friction, by impacts, and (negative: brought in) by taking away depths, J.",
         loads=True, options={"sweeps": SWEEPS}, solves=True),
     "contact_step_derivatives": Quantity(
         ("q", "v", "tau", "impulses", "h", "t"), {"A": ("2n", "2n"), "B": ("2n", "n")}, contact_step_derivatives,

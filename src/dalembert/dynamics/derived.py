@@ -77,6 +77,14 @@ def kinetic_energy_gradient(s: Setting, q: Array, v: Array) -> Array:
     return algorithms.energy.kinetic_energy_gradient(s.tree, q, v)
 
 
+def generalized_links(s: Setting, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
+    rates, E = algorithms.first_moment_rates(s.mechanism, q, v, a), algorithms.link_moments(s.mechanism, q).E
+    mu = algorithms.link_quantities(s.mechanism, q, v, a).mu
+    count = len(E)
+    parts = (rates.U, rates.Ud, rates.Udd, mu, E)
+    return tuple(arrays.stack(part).reshape(count, *((3, 3) if part is E else (3,))) for part in parts)
+
+
 def hessian(s: Setting, q: Array) -> Array:
     angular, linear = algorithms.hessian(s.mechanism, q, **s.options)
     return arrays.stack([*linear, *angular])
@@ -163,6 +171,12 @@ DERIVED: dict[str, Quantity] = {
         ("q", "v", "tau", "dq", "dv", "dtau"), {"a": ("n",), "da": ("n",)}, forward_dynamics_variation,
         "Forward dynamics, and its change along one change of positions, velocities and forces: O(n), no matrices.",
         loads=True),
+    "generalized_links": Quantity(
+        ("q", "v", "a"),
+        {"U": ("links", 3), "Ud": ("links", 3), "Udd": ("links", 3), "mu": ("links", 3), "E": ("links", 3, 3)},
+        generalized_links,
+        "First moments U of the generalized links with two derivatives by time, moments mu of the augmented links, "
+        "inertia tensors E of the generalized links; about their origins, in the axes of the links of mechanism.tree."),
     "velocity_derivatives": Quantity(
         ("q", "v"), {"dv_dq": (6, "n"), "dv_dv": (6, "n")}, velocity_derivatives,
         "Derivatives of a frame's velocity, [linear; angular]; dq along tangent vectors.",

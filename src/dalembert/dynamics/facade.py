@@ -42,6 +42,7 @@ from dalembert.constraints.violation import relative_violation
 from dalembert.contact.compliant import CompliantSet
 from dalembert.contact.rows import ContactSet
 from dalembert.dynamics.catalogue import ALL_QUANTITIES, CONSTRAINT_QUANTITIES, CONTACT_QUANTITIES, quantity_of
+from dalembert.dynamics.contacting import LAWS
 from dalembert.dynamics.drives import Drives, drive_forces
 from dalembert.dynamics.frame_quantity import FrameQuantity
 from dalembert.dynamics.linearization import LinearModel, linear_model
@@ -80,9 +81,6 @@ if TYPE_CHECKING:  # imported when a device is asked for
     from dalembert.dynamics.fmu import Output
 else:
     QuantityAttributes = object  # quantities are made when they are asked for; type checkers know them beforehand
-
-LAWS = ("rigid", "compliant")
-"""Of contact."""
 
 METHODS = ("multipliers", "projection")
 """How a kernel finds accelerations; see :mod:`dalembert.constraints.straight_line`."""
@@ -147,8 +145,9 @@ class Dynamics(QuantityAttributes):
         contacts: names of the contacts that may close, or ``"all"``. Rigid ones act in ``contact_step``, and in
             ``simulate`` and ``rollout``; ``forward_dynamics`` is that of open contacts, and warns.
         limits: names of the joints whose ranges end in stops, or ``"all"``; they are rows beside contacts.
-        law: of the contacts. ``"rigid"`` ones act in steps; ``"compliant"`` ones are springs, dampers and smooth
-            friction, which act everywhere as force elements do and are listed with ``elements``.
+        law: of the contacts. ``"rigid"`` and ``"convex"`` ones, the latter MuJoCo's, act in steps; ``"compliant"`` ones
+            are springs, dampers and smooth friction, which act everywhere as force elements do and are listed with
+            ``elements``.
         wrenches: names of frames on which external wrenches ``[force; moment]`` act, frame axes, at its origin.
         include: which of ``armature``, ``damping`` and ``friction`` of the joints enter; none by default.
         parameters: addresses of numbers that stay inputs, such as ``"link7.mass"``, see
@@ -193,7 +192,7 @@ class Dynamics(QuantityAttributes):
         wrenches = _names("wrenches", wrenches)
         self.mechanism = mechanism
         self.constraints = ConstraintSet(mechanism)
-        self.law = expect_choice(law, LAWS, "Dynamics, law")
+        self.law = expect_choice(law, LAWS, "there is no law of contact")
         compliant = self.law == "compliant"
         self.elements = CompliantSet(mechanism, elements, contacts) if compliant else ForceSet(mechanism, elements)
         self.wrenches = wrenches
@@ -574,7 +573,7 @@ class Dynamics(QuantityAttributes):
         return Setting(
             mechanism, self.include, options, wrenches, forward, form, self.constraints, self.elements, symbols,
             Solver(self.method if self.rows else "multipliers", lambda: self.pivots, self.regularisation,
-                   self.stabilisation), self.contacts,
+                   self.stabilisation), self.contacts, self.law,
         )  # fmt: skip
 
     def setting(self, parameters: Any = None) -> Setting:
@@ -706,7 +705,7 @@ class Dynamics(QuantityAttributes):
         content = [self._content, name, chosen, self._parameters.addresses, self.wrenches, self.elements.names]
         content += [self.include, self.stabilisation, self.optimise]
         if name in CONTACT_QUANTITIES:
-            content.append(self.contacts.key)
+            content += [self.contacts.key, self.law]
         if spec.solves and (self.rows or name not in CONTACT_QUANTITIES):
             content += [self.method, self.pivots, self.regularisation]
         return hashlib.sha256(fingerprint(content).encode()).hexdigest()

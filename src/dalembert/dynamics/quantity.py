@@ -63,6 +63,7 @@ class Setting:
         parameters: the scalars that have replaced the symbols of the mechanism; None if nothing was replaced.
         touching: the contacts, limits and dry friction that act; the contacts of the mechanism by default.
         solver: how constrained accelerations are found.
+        law: of contact.
     """
 
     mechanism: Mechanism
@@ -76,6 +77,7 @@ class Setting:
     parameters: Any = None
     solver: Solver = Solver()
     touching: ContactSet | None = None
+    law: str = "rigid"
 
     @property
     def nv(self) -> int:
@@ -179,7 +181,7 @@ class Quantity:
         m, n = setting.mechanism, setting.nv
         letters: dict[Any, int] = {
             "n": n, "2n": 2 * n, "nn": n * n, "packed": n * (n + 1) // 2, "p": 10 * len(m.bodies),
-            "joints": len(m.joints), "constraints": len(m.constraints),
+            "joints": len(m.joints), "links": len(m.tree.links), "constraints": len(m.constraints),
         }  # fmt: skip
         used = {d for shape in self.outputs.values() for d in shape}
         if "nonzeros" in used:

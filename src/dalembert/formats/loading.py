@@ -17,16 +17,18 @@ from dalembert.text.suggest import hint, near
 def load(source: str | bytes | os.PathLike[str] | Mechanism, **options: Any) -> Mechanism:
     """A mechanism from a file, a text, or the name of a robot.
 
-    A path is read by its suffix: ``.urdf``, ``.toml``, ``.mjcf``, or ``.xml``, where the root element decides between
-    URDF and MJCF. Text that starts with ``<`` is read in the same way, other text of several lines as TOML. Any other
-    string is looked up among the robots that come with dalembert, then in the packages ``example-robot-data`` and
-    ``robot_descriptions`` if they are installed; see :func:`robots`. A mechanism is returned as it is.
+    A path is read by its suffix: ``.urdf``, ``.toml``, ``.mjcf``, ``.sdf``, ``.xacro``, or ``.xml``, where the root
+    element decides between the formats of XML. Text that starts with ``<`` is read in the same way, other text of
+    several lines as TOML. Any other string is looked up among the robots that come with dalembert, then in the packages
+    ``example-robot-data`` and ``robot_descriptions`` if they are installed; see :func:`robots`. A mechanism is returned
+    as it is.
 
     Args:
         source: path, text, name or mechanism.
         options: passed on to the reader: ``base`` and ``strict`` for :func:`~dalembert.formats.read_urdf`,
             ``parameters``, ``defaults`` and ``strict`` for :func:`~dalembert.formats.read_toml`, ``strict`` for
-            :func:`~dalembert.formats.read_mjcf`.
+            :func:`~dalembert.formats.read_mjcf`, ``base`` and ``strict`` for :func:`~dalembert.formats.read_sdf`, these
+            and ``arguments`` for :func:`~dalembert.formats.read_xacro`.
     """
     if isinstance(source, Mechanism):
         if options:

@@ -70,13 +70,13 @@ FORMATS = (
         "TOML", (".toml",), "dalembert.formats.toml:read_toml", "dalembert.formats.toml_writer:write_toml",
         "dalembert.formats.toml:default_parameters",
     ),
+    Format("SDF", (".sdf", ".world"), "dalembert.formats.sdf:read_sdf", root="sdf"),
+    Format("xacro", (".xacro",), "dalembert.formats.xacro:read_xacro"),
 )  # fmt: skip
 
 SUFFIXES = tuple(dict.fromkeys(suffix for format in FORMATS for suffix in format.suffixes))
 
 OTHERS = {
-    ".xacro": ". This is a template; run it through xacro first: xacro robot.xacro > robot.urdf",
-    ".sdf": ". SDF is another format; convert it to URDF or MJCF",
     ".gz": ". Unpack it first",
     ".zip": ". Unpack it first",
 }

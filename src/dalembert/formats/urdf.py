@@ -105,7 +105,7 @@ def _refuse_templates(robot: Element) -> None:
     for element in robot.walk():
         names = [element.attributes.get(key, "") for key in ("name", "link", "joint")]
         if element.tag.startswith("xacro:") or any("${" in name or "$(" in name for name in names):
-            raise element.error("this is a xacro template; run it through xacro first: xacro robot.xacro > robot.urdf")
+            raise element.error("this is a xacro template; name the file .xacro, or run it through xacro first")
 
 
 def _warn(message: str) -> None:

@@ -18,7 +18,9 @@ import numpy as np
 from dalembert.algebra.arrays import product
 from dalembert.algebra.vectors import dual
 from dalembert.errors import UnsupportedError
+from dalembert.formulations.equations import DerivationStep
 from dalembert.formulations.quantity import DerivedQuantity
+from dalembert.formulations.steps import FEW_FREEDOMS
 from dalembert.formulations.system import MultibodySystem, quantity
 from dalembert.tracing.derivatives import forward
 
@@ -59,18 +61,63 @@ def christoffel_symbols(system: MultibodySystem, M: np.ndarray) -> np.ndarray:
             f"{system.name!r} has joints with quaternions; Christoffel symbols need velocities that are rates of "
             "coordinates. Use coriolis_matrix_parsa, which holds for all velocities"
         )
-    n = system.n
-    upper = [(i, j) for i in range(n) for j in range(i, n)]
-    slopes = forward([M[i, j] for i, j in upper], system.q)
-    dM = np.zeros((n, n, n), dtype=object)
-    for (i, j), row in zip(upper, slopes):
-        dM[i, j] = dM[j, i] = row
+    n, dM = system.n, mass_matrix_slopes(system, M)
     b = np.zeros((n, n, n), dtype=object)
     for i in range(n):
         for j in range(n):
             for k in range(j, n):
                 b[i, j, k] = b[i, k, j] = (dM[i, j, k] + dM[i, k, j] - dM[j, k, i]) * Fraction(1, 2)
     return b
+
+
+def mass_matrix_slopes(system: MultibodySystem, M: np.ndarray) -> np.ndarray:
+    """m_ijk = dm_ij/dq_k of KHATIB, n x n x n.
+
+    Args:
+        system: the system.
+        M: its mass matrix.
+    """
+    n = system.n
+    upper = [(i, j) for i in range(n) for j in range(i, n)]
+    dM = np.zeros((n, n, n), dtype=object)
+    for (i, j), row in zip(upper, forward([M[i, j] for i, j in upper], system.q)):
+        dM[i, j] = dM[j, i] = row
+    return dM
+
+
+def christoffel_steps(system: MultibodySystem, M: np.ndarray) -> list[DerivationStep]:
+    """KHATIB's way to the velocity forces: m_ijk, b_ijk and the matrices B and C, of small systems.
+
+    Args:
+        system: the system.
+        M: its mass matrix.
+    """
+    if system.quaternions or not 0 < system.n <= FEW_FREEDOMS:
+        return []
+    b = christoffel_symbols(system, M)
+    return [
+        DerivationStep(
+            "Christoffel symbols",
+            "The derivatives of the mass matrix make the Christoffel symbols, which are symmetric in their last two "
+            "indices (KHATIB; THESIS (5.2.10)).",
+            (
+                quantity(system, "mass_matrix_slopes", "m", mass_matrix_slopes(system, M)),
+                quantity(system, "christoffel", "b", b),
+            ),
+            r"m_{ijk} = \frac{\partial m_{ij}}{\partial q_k}, \quad b_{ijk} = \tfrac12 (m_{ijk} + m_{ikj} - m_{jki})",
+        ),
+        DerivationStep(
+            "Matrices of squares and of products of velocities",
+            "C(q) multiplies the squares of the velocities, B(q) their products (KHATIB); this C is not a Coriolis "
+            "matrix.",
+            (
+                quantity(system, "centrifugal_matrix", "C(q)", centrifugal_matrix(b)),
+                *([quantity(system, "coriolis_columns", "B(q)", coriolis_columns(b))] if system.n > 1 else []),
+            ),
+            r"c = C(q) [\dot{q}^2] + B(q) [\dot{q} \dot{q}], \quad C_{ij} = b_{ijj}, \quad B_{i(jk)} = 2 b_{ijk}, "
+            r"\quad j < k",
+        ),
+    ]
 
 
 def centrifugal_matrix(b: np.ndarray) -> np.ndarray:

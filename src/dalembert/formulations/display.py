@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from dalembert.algebra.scalar import is_one, is_zero
@@ -160,4 +162,15 @@ def law_latex(equations: Equations) -> str:
 def forms_of(equations: Equations, notation: Notation) -> Forms:
     """How the quantities of a derivation are written on a page; those of many degrees of freedom get fewer lines."""
     few = len(equations.mass_matrix) <= LONG_FORM_FREEDOMS or equations.method == "rigid-body"
-    return Forms(notation, MOST_LINES if few else MOST_LINES // 2)
+    return Forms(notation, MOST_LINES if few else MOST_LINES // 2, _typical(equations))
+
+
+def _typical(equations: Equations) -> dict[Any, float]:
+    """The state that formulas are written for: the reference or the neutral position, parameters positive."""
+    scope, symbols = equations.scope, equations.scope.symbols
+    place = equations.reference
+    if place is None:
+        place = np.zeros(len(symbols["q"]))
+        place[[first + 3 for first in scope.quaternions if first + 3 < len(place)]] = 1
+    known = dict(zip(symbols["q"], map(float, place)))
+    return known | {symbols[port][0]: 1.0 for port in scope.parameters}

@@ -19,6 +19,7 @@ from dalembert.algebra.arrays import product
 from dalembert.algebra.scalar import is_zero
 from dalembert.algebra.vectors import cross
 from dalembert.errors import ArgumentError
+from dalembert.formulations.arguments import lagrange_to_kane
 from dalembert.formulations.christoffel import parsa_matrix
 from dalembert.formulations.completion import completed, driven_velocities, external_forces, input_map, total_passive
 from dalembert.formulations.equations import DerivationStep, Equations, Lazy
@@ -72,10 +73,11 @@ def _unconstrained(system: MultibodySystem, wrenches: Sequence[str], actuated: S
     M = label(system_mass_matrix(system), "M", first=1)
     c, g = inertia_forces(system), gravity_forces(system)
     makers = {"coriolis_matrix_parsa": lambda: quantity(system, "coriolis_matrix_parsa", "C", parsa_matrix(system))}
-    return completed(
+    found = completed(
         system, "kane", M, c, g, _unconstrained_steps(system, M, c, g), ["PARSA", "KANE"],
         bias=_bias(system, c, g), wrenches=wrenches, actuated=actuated, extras=makers,
     )  # fmt: skip
+    return dataclasses.replace(found, derivation=(*found.derivation, _kanes_equations(found, False)))
 
 
 def _bias(system: MultibodySystem, c: np.ndarray, g: np.ndarray, turning: Velocities | None = None) -> np.ndarray:
@@ -157,7 +159,7 @@ def _reduced(
         "passive": None if p is None else make("passive", "p", p),
         "external": None if e is None else make("external", "e", e),
     }
-    return Equations(
+    found = Equations(
         system.name, "kane", system.scope,
         mass_matrix=make("mass_matrix", "M", M),
         coriolis=make("coriolis", "c", c),
@@ -183,6 +185,41 @@ def _reduced(
         sources=("PARSA", "KANE"),
         driven=tuple(driven),
     )  # fmt: skip
+    return dataclasses.replace(found, derivation=(*found.derivation, _kanes_equations(found, True)))
+
+
+def _kanes_equations(equations: Equations, reduced: bool) -> DerivationStep:
+    """Generalised active and inertia forces, F_r and F_r*, whose sum vanishes.
+
+    Args:
+        equations: of Kane's method.
+        reduced: whether the speeds u are others than the velocities v.
+    """
+    scope, n = equations.scope, len(equations.mass_matrix)
+    rates = scope.once("udot", map(str, scope.accelerations))
+    active = -equations.gravity.values
+    for load in (equations.passive, equations.external):
+        active = active if load is None else active + load.values
+    if equations.input_map.shape[1]:
+        drives = scope.once("tau", map(str, equations.inputs))
+        active = active + product(equations.input_map.values, drives)
+    inertia = -(product(equations.mass_matrix.values, rates) + equations.coriolis.values)
+    letter, T = ("u", "T") if reduced else ("v", "J")
+    return DerivationStep(
+        "Generalised active and inertia forces",
+        f"Kane's equations: for each {'speed' if reduced else 'velocity'} r the generalised active force F_r and the "
+        "generalised inertia force F_r* balance. Of body i, f is the force on it and n the moment about its centre of "
+        "mass; "
+        "its inertia force is minus mass times acceleration, its inertia torque minus the rate of its angular momentum "
+        "(KANE; PARSA (32), (33)).",
+        (
+            DerivedQuantity(scope, "active_forces", "F", np.array(active, dtype=object).reshape(n)),
+            DerivedQuantity(scope, "inertia_forces", "F^*", np.array(inertia, dtype=object).reshape(n)),
+        ),
+        rf"F + F^* = 0, \quad F = \sum_i \left( {T}_{{vi}}^T f_i + {T}_{{\omega i}}^T n_i \right), \quad "
+        rf"F^* = -\sum_i \left( {T}_{{vi}}^T m_i \ddot{{p}}_{{Ci}} + {T}_{{\omega i}}^T (I_i \dot{{\omega}}_i + "
+        rf"\omega_i \times I_i \omega_i) \right) = -(M \dot{{{letter}}} + c)",
+    )
 
 
 def _multipliers(
@@ -210,6 +247,7 @@ def _multipliers(
 def _unconstrained_steps(system: MultibodySystem, M: Any, c: Any, g: Any) -> list[DerivationStep]:
     return [
         *_motion_steps(system),
+        *lagrange_to_kane(system),
         _acceleration_step(system, body_velocities(system), False),
         *rotor_steps(system),
         _projection_step(system, M, c, g, False),
@@ -226,6 +264,7 @@ def _reduced_steps(
     text = "What a unit of each speed does to each body, PARSA (44)."
     return [
         *_motion_steps(system),
+        *lagrange_to_kane(system),
         *chosen.steps(system),
         *_motion_steps(reduced, "Partial velocities", text, "T", "T_i = J_i B"),
         _acceleration_step(reduced, body_velocities(system, chosen.velocities), True),
@@ -285,6 +324,13 @@ def _acceleration_step(
     )
 
 
+KANES_LETTERS = (
+    r", \quad M_i = \begin{bmatrix} I_i & 0 \\ 0 & m_i 1 \end{bmatrix}, \quad "
+    r"W_i = \begin{bmatrix} \tilde{\omega}_i & 0 \\ 0 & 0 \end{bmatrix}"
+)
+"""Inertia and turn of a body, LaTeX."""
+
+
 def _projection_step(system: MultibodySystem, M: Any, c: Any, g: Any, reduced: bool) -> DerivationStep:
     """Inertia and active forces projected on the partial velocities.
 
@@ -296,6 +342,7 @@ def _projection_step(system: MultibodySystem, M: Any, c: Any, g: Any, reduced: b
         reduced: whether the speeds u are others than the velocities v.
     """
     T = "T_i" if reduced else "J_i"
+    letters = KANES_LETTERS if system.quaternions else ""  # where the argument has not introduced them
     turning, rotors, falling = "", "", ""
     if system.field is not None:
         falling = r", \quad " + gravity_formula(system, "", reduced)
@@ -316,8 +363,7 @@ def _projection_step(system: MultibodySystem, M: Any, c: Any, g: Any, reduced: b
             quantity(system, "coriolis", "c", c),
             quantity(system, "gravity", "G", g),
         ),
-        rf"\sum_i {T}^T \left( M_i \frac{{d}}{{dt}}(J_i v) + W_i M_i J_i v \right){rotors} = \sum_i {T}^T w_i, \quad "
-        r"M_i = \begin{bmatrix} I_i & 0 \\ 0 & m_i 1 \end{bmatrix}, \quad "
-        r"W_i = \begin{bmatrix} \tilde{\omega}_i & 0 \\ 0 & 0 \end{bmatrix}, \quad "
-        r"w_i = \begin{bmatrix} n_i \\ f_i \end{bmatrix}" + falling,
+        rf"\sum_i {T}^T \left( M_i \frac{{d}}{{dt}}(J_i v) + W_i M_i J_i v \right){rotors} = \sum_i {T}^T w_i"
+        + letters
+        + falling,
     )

@@ -34,7 +34,7 @@ from dalembert.formulations.equations import DerivationStep, Equations
 from dalembert.formulations.lagrange import rate_steps
 from dalembert.formulations.mechanism_system import system_of
 from dalembert.formulations.quantity import DerivedQuantity
-from dalembert.formulations.steps import DETAILED_FREEDOMS, gravity_formula, gravity_text, rotor_steps
+from dalembert.formulations.steps import DETAILED_FREEDOMS, FEW_FREEDOMS, gravity_formula, gravity_text, rotor_steps
 from dalembert.formulations.system import MultibodySystem, gravity_forces, quantity, system_mass_matrix, velocity_map
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect
@@ -252,6 +252,31 @@ def _motion_steps(system: MultibodySystem) -> list[DerivationStep]:
     ]
 
 
+def _derivative_steps(system: MultibodySystem, M: Any) -> list[DerivationStep]:
+    """dM/dq, vec M and its derivative, of small systems whose velocities are the rates of the coordinates."""
+    if system.quaternions or not 0 < system.n <= FEW_FREEDOMS:
+        return []
+    stacked = np.array(M, dtype=object).T.reshape(-1)  # column under column
+    return [
+        DerivationStep(
+            "Derivatives of the mass matrix",
+            "Khang's derivative of a matrix puts the derivatives of each entry, by all coordinates, side by side; vec "
+            "puts "
+            "the columns of a matrix under each other (NGUYEN (1)-(9), (96)).",
+            (
+                quantity(system, "mass_matrix_derivative", r"\frac{\partial M}{\partial q}", khang(system, M)),
+                quantity(system, "stacked_mass_matrix", r"\mathrm{vec} M", stacked),
+                quantity(
+                    system,
+                    "stacked_derivative",
+                    r"\frac{\partial\,\mathrm{vec} M}{\partial q}",
+                    forward(stacked, system.q),
+                ),
+            ),
+        )
+    ]
+
+
 def _dynamics_steps(system: MultibodySystem, M: Any, star: Any, c: Any, g: Any) -> list[DerivationStep]:
     along = (
         " with derivatives along the velocities and, in the rows of the angular velocities omega of quaternions, the "
@@ -265,6 +290,7 @@ def _dynamics_steps(system: MultibodySystem, M: Any, star: Any, c: Any, g: Any) 
             (quantity(system, "mass_matrix", "M", M),),
             r"M = \sum_i m_i J_{TGi}^T J_{TGi} + J_{Ri}^T I_{Gi} J_{Ri}" + " + M_r" * bool(system.rotors),
         ),
+        *_derivative_steps(system, M),
         DerivationStep(
             "Velocity-free Coriolis matrix",
             f"NGUYEN (101){along}; its product with all pairs of velocities is the vector of Coriolis forces.",

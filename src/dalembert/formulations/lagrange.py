@@ -17,7 +17,7 @@ import numpy as np
 
 from dalembert.algebra.arrays import product
 from dalembert.algebra.attitude import Quaternion
-from dalembert.formulations.christoffel import coriolis_makers
+from dalembert.formulations.christoffel import christoffel_steps, coriolis_makers
 from dalembert.formulations.completion import completed
 from dalembert.formulations.equations import DerivationStep, Equations
 from dalembert.formulations.scope import Scope, with_inputs
@@ -62,10 +62,11 @@ def lagrange(
     M = label(system_mass_matrix(system), "M", first=1)
     T, c = kinetic_energy(system, M), coriolis_forces(system, M)
     U, g = potential_energy(system), gravity_forces(system)
-    sources = ["KHATIB", "PARSA", *(["FORBES"] if system.quaternions else [])]
+    symbols = christoffel_steps(system, M)
+    sources = ["KHATIB", "PARSA", *(["FORBES"] if system.quaternions else []), *(["THESIS"] if symbols else [])]
     return completed(
-        system, "lagrange", M, c, g, _steps(system, M, T, U, c, g), sources, wrenches=wrenches, actuated=actuated,
-        extras={
+        system, "lagrange", M, c, g, _steps(system, M, T, U, c, g, symbols), sources,
+        wrenches=wrenches, actuated=actuated, extras={
             "kinetic_energy": lambda: quantity(system, "kinetic_energy", "K", np.array(T, dtype=object)),
             "potential_energy": lambda: quantity(system, "potential_energy", "U", np.array(U, dtype=object)),
             **coriolis_makers(system, M),
@@ -121,7 +122,9 @@ def rate_steps(system: MultibodySystem) -> list[DerivationStep]:
     ]
 
 
-def _steps(system: MultibodySystem, M: Any, T: Any, U: Any, c: Any, g: Any) -> list[DerivationStep]:
+def _steps(
+    system: MultibodySystem, M: Any, T: Any, U: Any, c: Any, g: Any, symbols: list[DerivationStep]
+) -> list[DerivationStep]:
     def q(name: str, symbol: str, values: Any) -> Any:
         return quantity(system, name, symbol, values)
 
@@ -157,6 +160,7 @@ def _steps(system: MultibodySystem, M: Any, T: Any, U: Any, c: Any, g: Any) -> l
             (q("potential_energy", "U", np.array(U, dtype=object)), q("gravity", "G", g)),
             gravity_formula(system, "J_{vi}"),
         ),
+        *symbols,
         DerivationStep(
             "Centrifugal and Coriolis forces",
             PROJECTED_TEXT if system.quaternions else EXPLICIT_TEXT,

@@ -156,7 +156,7 @@ def sensitivity_rows(mechanism: Mechanism, state: tuple[Any, Any, Any], toleranc
     for name, reference in exact.items():
         mine = np.asarray(getattr(slopes, name), dtype=float)
         error = np.abs(mine - reference).max() / _scale(max(np.abs(x).max() for x in exact.values()))
-        rows.append(AgreementRow(f"sensitivity {name}", "Algorithms 7.1, 7.2", "complex step", float(error), tolerance))
+        rows.append(AgreementRow(f"sensitivity {name}", "(7.3.2)-(7.3.4)", "complex step", float(error), tolerance))
     return rows
 
 

@@ -26,6 +26,7 @@ from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
 from dalembert.algorithms.loads import Loads
 from dalembert.algorithms.sensitivity import sensitivity
 from dalembert.constraints.gravity_fields import GravityField
+from dalembert.formulations.arguments import TO_AUGMENTED_LINKS
 from dalembert.formulations.completion import completed
 from dalembert.formulations.composite_links import COMPOSITE, FORMULAS
 from dalembert.formulations.equations import DerivationStep, Equations
@@ -153,6 +154,8 @@ def _steps(
         ),
         *rotor_steps(system),
     ]
+    if algorithm == "augmented-links" and system.field is None:
+        paper.steps += TO_AUGMENTED_LINKS
     inverse = len(paper.steps)
     general = "", r"M_{ik} = \tau_i(q, v = 0, \dot{v} = e_k, \mathbf{g} = 0)"
     if short and inertia in COMPOSITE:

@@ -85,7 +85,7 @@ def rigid_body(
     turning = make("parameter_rates", r"\Gamma_a", body.attitude.Gamma(body.parameters))
     rates = make("kinematics", r"\dot{q}", kinematics)
     extras = {
-        "rate_matrix": lambda: make("rate_matrix", "S", body.attitude.S(body.parameters)),
+        "rate_matrix": lambda: make("rate_matrix", "S_a", body.attitude.S(body.parameters)),
         "velocity_map": lambda: make("velocity_map", r"\Gamma", body.Gamma()),
         "rotation": lambda: rotation,
         "angular_momentum": lambda: make("angular_momentum", "h", body.angular_momentum()),
@@ -97,7 +97,7 @@ def rigid_body(
         )
     Xi = body.attitude.Xi(body.parameters)
     if Xi is not None:
-        extras["parameter_constraints"] = lambda: make("parameter_constraints", r"\Xi", Xi)
+        extras["parameter_constraints"] = lambda: make("parameter_constraints", r"\Xi_a", Xi)
     mass, coriolis, weight = make("mass_matrix", "M", M), make("coriolis", "c", c), make("gravity", "G", g)
     return Equations(
         name,
@@ -182,6 +182,13 @@ class _Body:
         G[3:, 3:] = self.attitude.Gamma(self.parameters)
         return G
 
+    def attitude_maps(self) -> list[DerivedQuantity]:
+        """S, and Xi where the parameters are redundant, for reading."""
+        found = [DerivedQuantity(self.scope, "rate_matrix", "S_a", self.attitude.S(self.parameters))]
+        if (Xi := self.attitude.Xi(self.parameters)) is not None:
+            found.append(DerivedQuantity(self.scope, "parameter_constraints", r"\Xi_a", Xi))
+        return found
+
     def kinematics(self) -> np.ndarray:
         return product(self.Gamma(), self.v)
 
@@ -234,19 +241,42 @@ def _steps(
     falling = _gravity_steps(body, weight)
     axes, way, turned, back = ("inertial", "1", " C", "C^T ") if mixed else ("body", "C^T", "", "")
     removed = (
-        "Lagrange's equations for all parameters carry multipliers of the parameters' constraints; multiplying by "
-        "Gamma^T removes them (FORBES) and leaves Newton's and Euler's equations (THESIS IV)."
+        "Multiplying by Gamma^T removes the multipliers, since Xi Gamma vanishes (FORBES), and leaves Newton's and "
+        "Euler's "
+        "equations (THESIS IV)."
         if redundant
-        else "The parameters are independent, and Lagrange's equations for them have no multipliers; multiplied by "
-        "Gamma^T they are Newton's and Euler's equations (FORBES; THESIS IV)."
+        else "Multiplied by Gamma^T they are Newton's and Euler's equations (FORBES; THESIS IV)."
     )
+    left = r"S^T M \dot{v} + S^T \dot{M} v + \begin{bmatrix} 0 \\ " + (
+        r"\left( \dot{S}_a - \frac{\partial \omega}{\partial q_a} \right)^T (M v)_\omega + \left( \frac{\partial\, C "
+        r"\dot{p}}{\partial q_a} \right)^T m \tilde{r} \omega \end{bmatrix}"
+    )
+    right = "f" + redundant * r" + \Xi^T \lambda"
+    lagrange = [
+        r"\frac{d}{dt}\frac{\partial K}{\partial\dot{q}} - \frac{\partial K}{\partial q} = " + right,
+        *([f"{left} = {right}", r"S = \begin{bmatrix} 1 & 0 \\ 0 & S_a \end{bmatrix}"] if mixed else []),
+        *([r"\Xi = \begin{bmatrix} 0 & \Xi_a \end{bmatrix}"] if redundant else []),
+    ]
+    pull = r"C^T \tilde{\omega} m \tilde{r} \omega"
+    if not mixed:
+        pull = r"-m \tilde{\omega} v_b + \tilde{\omega} m \tilde{r} \omega"
+    twist = r"-\tilde{\omega} J \omega" if mixed else r"-m \tilde{r} \tilde{\omega} v_b - \tilde{\omega} J \omega"
     return (
         DerivationStep(
             "Attitude",
             f"It is given by {_words(body.attitude)}; C maps components in inertial axes to those in body axes.",
-            attitude,
-            r"\omega = S\, \dot{q}_a, \quad \dot{q}_a = \Gamma_a\, \omega, \quad S\, \Gamma_a = 1"
-            + redundant * r", \quad \Xi\, \Gamma_a = 0",
+            (*attitude, *body.attitude_maps()),
+            r"\omega = S_a\, \dot{q}_a, \quad \dot{q}_a = \Gamma_a\, \omega, \quad S_a\, \Gamma_a = 1"
+            + redundant * r", \quad \Xi_a\, \dot{q}_a = 0, \quad \Xi_a\, \Gamma_a = 0",
+        ),
+        DerivationStep(
+            "Identities",
+            "They hold for all attitude parameters; s is any constant vector, and the rates of the parameters are held "
+            "fixed where omega is differentiated (FORBES).",
+            (),
+            r"\left( \dot{S}_a - \frac{\partial \omega}{\partial q_a} \right) \Gamma_a = -\tilde{\omega}, \quad "
+            r"\frac{\partial\, C^T s}{\partial q_a} \Gamma_a = -C^T \tilde{s}, \quad "
+            r"\frac{\partial\, C s}{\partial q_a} \Gamma_a = \widetilde{C s}",
         ),
         DerivationStep(
             "Kinematics",
@@ -267,12 +297,23 @@ def _steps(
         ),
         *falling,
         DerivationStep(
-            "Lagrange with multipliers, projected" if redundant else "Lagrange, projected",
-            f"{removed} f are the forces on the parameters; tau is a force on the reference point, {axes} axes, and a "
-            "moment about it, body axes.",
+            "Lagrange's equations" + " with multipliers" * redundant,
+            "In position and parameters; f are the forces on them"
+            + (", lambda the multipliers of the parameters' constraints (FORBES)." if redundant else " (FORBES)."),
+            (),
+            r", \quad ".join(lagrange),
+        ),
+        DerivationStep(
+            "Projection",
+            f"{removed} With the identities all that is left of the left-hand side is the mass matrix and f_non; the "
+            f"virtual "
+            f"work of a force f_{'a' if mixed else 'b'} on the reference point, {axes} axes, and a moment m_b about "
+            f"it, body "
+            "axes, gives the right-hand side.",
             (coriolis,) if falling else (coriolis, weight),
-            r"\Gamma^T \left( \frac{d}{dt}\frac{\partial K}{\partial\dot{q}} - \frac{\partial K}{\partial q} \right)"
-            r" = \Gamma^T f" + redundant * r" + \Gamma^T \Xi^T \lambda = \Gamma^T f",
+            r"\Gamma^T f = \begin{bmatrix} f_" + ("a" if mixed else "b") + r" \\ m_b \end{bmatrix}, \quad "
+            r"M \dot{v} = f_{\mathrm{non}} + \Gamma^T f, \quad c = -f_{\mathrm{non}}, \quad "
+            rf"f_{{\mathrm{{non}}}} = \begin{{bmatrix}} {pull} \\ {twist} \end{{bmatrix}}",
         ),
     )
 

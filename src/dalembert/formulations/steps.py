@@ -9,7 +9,10 @@ from dalembert.formulations.quantity import DerivedQuantity
 from dalembert.formulations.system import MultibodySystem, quantity, rotor_matrix
 
 DETAILED_FREEDOMS = 6
-"""Steps show single bodies, rotors and three-index tables for systems of up to this many degrees of freedom."""
+"""Steps show single bodies and rotors for systems of up to this many degrees of freedom."""
+
+FEW_FREEDOMS = 4
+"""The same for derivatives of matrices, which have three indices."""
 
 
 def rotor_steps(system: MultibodySystem) -> list[DerivationStep]:

@@ -22,6 +22,7 @@ PARTS = ("mass_matrix", "coriolis", "gravity", "passive", "external", "constrain
 def derivation_blocks(equations: Equations, forms: Forms) -> Iterator[Block]:
     """Every step with its general formula and what it arrives at."""
     yield Heading(f"Derivation: {METHODS.get(equations.method, equations.method)}")
+    partial = [step for step in equations.steps() if any(x.name in ("Jw_1", "Tw_1") for x in step.quantities)]
     for number, step in enumerate(equations.steps(), 1):
         yield Heading(f"Step {number}. {step.title}", 2)
         yield Paragraph(_explained(step.text, equations, forms.notation))
@@ -33,8 +34,8 @@ def derivation_blocks(equations: Equations, forms: Forms) -> Iterator[Block]:
         long = [quantity for quantity, rows in zip(step.quantities, written) if rows is None]
         if long:
             yield Paragraph(_too_long(long), "note")
-    if equations.method == "kane":
-        yield from partial_velocity_blocks(equations, forms)
+        if equations.method == "kane" and step in partial[-1:]:
+            yield from partial_velocity_blocks(equations, forms)
 
 
 def _explained(text: str, equations: Equations, notation: Notation) -> Line:

@@ -23,13 +23,16 @@ from dalembert.typesetting.layout import side_by_side, width
 from dalembert.typesetting.notation import Notation
 
 
-def convention_blocks(equations: Equations, mechanism: Mechanism | None, notation: Notation) -> Iterator[Block]:
+def convention_blocks(
+    equations: Equations, mechanism: Mechanism | None, notation: Notation, positive: Sequence[Any] = ()
+) -> Iterator[Block]:
     """Coordinates, parameters, frames and signs.
 
     Args:
         equations: the derivation.
         mechanism: what was derived, if it is a mechanism.
         notation: how symbols are written.
+        positive: expressions that the formulas take to be positive.
     """
     yield Heading("Coordinates, frames and conventions")
     symbols = equations.scope.symbols
@@ -39,6 +42,11 @@ def convention_blocks(equations: Equations, mechanism: Mechanism | None, notatio
         items.append(("Speeds, or quasi-velocities, ", *_tuple("u", symbols["u"], notation), "."))
     if equations.parameters:
         items.append(("Parameters ", *listed([Math(notation.latex(x)) for x in equations.parameters]), "."))
+        if assumed := [Math(notation.latex(x)) for x in equations.parameters if x.is_positive]:
+            items.append(("Positive are ", *listed(assumed), "."))
+    if positive:
+        written = [Math(f"{notation.latex(x)} > 0") for x in positive]
+        items.append(("The formulas are written for ", *listed(written), "; what is computed holds everywhere."))
     if twofold := listed([Math(x) for x in _twofold(equations, notation)]):
         text = "Letters with two meanings, in general formulas the one given there, in results the one listed above: "
         items.append((text, *twofold, "."))
@@ -73,7 +81,7 @@ def _twofold(equations: Equations, notation: Notation) -> list[str]:
         law_latex(equations),
         "h",
         *(step.formula for step in steps),
-        *(q.symbol for x in steps for q in x.quantities),
+        *(q.symbol for x in steps for q in x.quantities if len(q.shape) < 3),  # others are seen with indices only
     ]
     words = r"C\^\*|\\frac\{d\}\{dt\}|\\(mathbf|text|mathrm)\{[^}]*\}|[_^]\{[^}]*\}"
     general = "  ".join(re.sub(words, " ", formula) for formula in formulas)

@@ -146,11 +146,12 @@ def _blocks(
         yield from mechanism_blocks(tree, equations, notation)
     elif isinstance(origin, MovingBodies):
         yield from bodies_blocks(origin, equations, notation)
-    yield from convention_blocks(equations, tree, notation)
-    if origin is not None and not equations.scope.defined:  # a recursion says how every link moves
-        yield from motion_blocks(origin, equations, forms)
-    yield from derivation_blocks(equations, forms)
-    yield from equations_blocks(equations, forms)
+    # A recursion says how every link moves, so that only other derivations begin with the motion of the bodies.
+    moving = [*motion_blocks(origin, equations, forms)] if origin is not None and not equations.scope.defined else []
+    derived = [*derivation_blocks(equations, forms), *equations_blocks(equations, forms)]
+    yield from convention_blocks(equations, tree, notation, forms.assumed)
+    yield from moving
+    yield from derived
     if agreement:
         yield from agreement_blocks(agreement_of(origin, equations))
     if certificate is not None:

@@ -13,7 +13,6 @@ from dalembert.dynamics import Dynamics
 from dalembert.dynamics.contacting import SWEEPS, sweeps_of
 from dalembert.errors import ArgumentError, SimulationWarning, UnsupportedError
 from dalembert.model import WORLD
-from dalembert.model.checks import shown
 from dalembert.model.singularity import WHY, singular_motions
 from dalembert.simulation.contact_history import MEASURES, UNCONVERGED, ContactHistory
 from dalembert.simulation.failure import SimulationError
@@ -27,12 +26,6 @@ from dalembert.simulation.trajectory import Trajectory
 
 METHOD = "semi-implicit-euler"
 """The method of fixed step in which rigid contacts are solved."""
-
-LAWS = {
-    "rigid": "Signorini, the exact Coulomb cone and Newton's restitution at the level of velocities, in fixed steps",
-    "compliant": "springs, dampers and smooth friction, for every method",
-}
-"""Laws of contact, by name."""
 
 DEEP = 1e-3
 """A depth at the start, m, beyond which somebody must decide; less is what steps leave, and take away again."""
@@ -55,7 +48,7 @@ def contact_law(
 
     Args:
         dynamics: of the mechanism.
-        law: one of :data:`LAWS`, or None: that of the dynamics, if something can touch.
+        law: one of :data:`~dalembert.dynamics.contacting.LAWS`, or None: that of the dynamics, if something can touch.
         method: as the user gave it; others than :data:`METHOD` know nothing of contacts.
         sweeps: of Gauss-Seidel, or None.
         records: keep slip and mode.
@@ -74,8 +67,6 @@ def contact_law(
                 f"sweeps = {sweeps!r} are those of rigid contacts, and {name!r} has none that act", argument="sweeps"
             )
         return None
-    if law is not None and (not isinstance(law, str) or law not in LAWS):
-        raise ArgumentError(f"there is no law of contact {shown(law)}; choose one of {', '.join(LAWS)}", argument="law")
     if method is not None and method != METHOD:
         raise ArgumentError(
             f"{name!r} has contacts or stops of joints, and the method {method!r} knows nothing of them",
@@ -96,19 +87,19 @@ def contact_law(
             f"{name!r}: an impulse of contact needs mass to act on, but {idle[0].removesuffix(f': {WHY}')}",
             remedy="give that body a mass and an inertia; a foot of 10 g changes little",
         )
-    return RigidContact(SWEEPS if sweeps is None else sweeps_of(sweeps), records)
+    return RigidContact(SWEEPS if sweeps is None else sweeps_of(sweeps), records, dynamics.law)
 
 
 def checked_start(dynamics: Dynamics, q: np.ndarray, values: Any, lift: bool) -> np.ndarray:
     """The positions at the start, lifted out of the ground if that is wanted; an error says how deep they are.
 
     Args:
-        dynamics: of the mechanism.
+        dynamics: of the mechanism; what is convex carries by overlapping, so that any start will do.
         q: positions, (..., nq).
         values: of its parameters, (..., k), or None.
         lift: move bases upwards.
     """
-    if not dynamics.contacts.points or not q.size:
+    if not dynamics.contacts.points or not q.size or (dynamics.law == "convex" and not lift):
         return q
     kernel = dynamics.on("cpu").kernel("contact_points")
     last = () if values is None else (values,)
@@ -184,7 +175,7 @@ def march(
     hold: float | None,
     progress: bool | None,
 ) -> Trajectory:
-    """One motion in steps of the rigid law.
+    """One motion in steps with contacts.
 
     Args:
         system: what moves.
@@ -252,7 +243,7 @@ def march(
         status = "interrupted"
     columns = [np.array([row[k] for row in kept]) for k in range(8)]
     ts, qs, vs, taus, wrenches, pushes, report, steps = columns
-    info = {"method": METHOD, "law": "rigid", "sweeps": law.sweeps, "evaluations": made,
+    info = {"method": METHOD, "law": law.law, "sweeps": law.sweeps, "evaluations": made,
             "seconds": time.perf_counter() - began, "singular": ()}  # fmt: skip
     if hold is not None:
         info |= {"hold": hold, "held_from": t0}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
@@ -173,6 +173,16 @@ def joint_stop(
 SEARCH_POINTS = 8
 """At how many points of a step events are looked for, so that a quick double crossing is seen."""
 
+CHECKPOINTS, MISFIT, TRIFLE = (0.381966, 0.7071068, 0.1415927), 0.03, 1e-6
+"""Between two points where it is looked at, a function is known if the cubic polynomial of its values and slopes there
+predicts it at these parts of the way, no multiples of a period, but for this part of the values, or of the largest so
+far. That a function which turns many times does so by chance has a probability of some 1e-4.
+"""
+
+FINEST, LOOKS = 2.0**-20, 20_000
+"""Where it is not, it is looked at more closely: down to this part of the usual distance, where it has a kink or jumps,
+and so often in a motion."""
+
 APPROACH_SHARE = 1e-3
 """Over what part of the way between these points it is seen whether a function comes nearer to zero."""
 
@@ -213,6 +223,11 @@ class Watch:
         self._quiet = np.zeros(len(self.events), dtype=bool)  # whether it happened and was not far from zero since
         self._touched: set[int] = set()
         self._began = False
+        self._end, self._usual, self._stride = -np.inf, 0.0, 0.0
+        self._largest = np.zeros(len(self.events))
+        self._looks = 0
+        self.unresolved: set[str] = set()
+        """Names of events that changed faster than they were looked at."""
 
     def start(
         self, t: float, q: np.ndarray, v: np.ndarray, later: Callable[[], tuple], fired: Sequence[Event] = ()
@@ -290,7 +305,45 @@ class Watch:
         # Between points it goes no farther beyond them than from one to the next.
         return min(values) > event.touch + 2 * wrong + max(abs(b - a) for a, b in pairwise(values))
 
-    def first(self, t0: float, t1: float, state: StateAt, rough: StateAt) -> tuple[tuple[Event, ...], float] | None:
+    def _stretches(self, t0: float, t1: float, rough: StateAt, long: bool) -> Iterator[tuple[float, float]]:
+        """Parts of a step, one after the other, so short that the functions of all events are smooth in each."""
+        if t1 != self._end:  # another step, and not the rest of one
+            self._end, self._usual = t1, (t1 - t0) / (SEARCH_POINTS // 2 if long else SEARCH_POINTS)
+            self._stride = self._usual
+        a = t0
+        while a < t1:
+            b = a + min(self._stride, self._usual)
+            while long and b - a > FINEST * self._usual and (names := self._unknown(a, min(b, t1), rough)):
+                if self._looks >= LOOKS:
+                    self.unresolved.update(names)
+                    break
+                self._looks += 1
+                b = a + (min(b, t1) - a) / 2
+            self._stride = 2 * (b - a)
+            if b <= a or t1 - b < APPROACH_SHARE * (b - a):  # next to nothing is left, or a few last digits
+                b = t1
+            yield a, b
+            a = b
+
+    def _unknown(self, a: float, b: float, rough: StateAt) -> list[str]:
+        """The events whose functions between a and b are other than their values and slopes there let expect."""
+        h, little, names = b - a, APPROACH_SHARE * (b - a), []
+        for k, event in enumerate(self.events):
+            f, beside, before, g = (event.value(t, *rough(t)) for t in (a, a + little, b - little, b))
+            slope, end_slope = h * (beside - f) / little, h * (g - before) / little
+            for s in CHECKPOINTS:
+                there, r = event.value(a + s * h, *rough(a + s * h)), 1 - s
+                guess = r * r * ((1 + 2 * s) * f + s * slope) + s * s * ((1 + 2 * r) * g - r * end_slope)
+                size = max(abs(f), abs(there), abs(g))
+                self._largest[k] = max(self._largest[k], size)
+                if abs(there - guess) > MISFIT * size + TRIFLE * self._largest[k]:
+                    names.append(event.name)
+                    break
+        return names
+
+    def first(
+        self, t0: float, t1: float, state: StateAt, rough: StateAt, long: bool = True
+    ) -> tuple[tuple[Event, ...], float] | None:
         """The first events in a step, several if they come at once, with their time; None if nothing happens.
 
         Args:
@@ -298,10 +351,11 @@ class Watch:
             t1: its end.
             state: gives (q, v) at times between.
             rough: gives them but for what the end of a step corrects, at less expense: there events are looked for.
+            long: whether the step may be long for the functions of events, because tolerances chose it.
         """
         if not self.events:
             return None
-        for a, b in pairwise(np.linspace(t0, t1, SEARCH_POINTS + 1).tolist()):
+        for a, b in self._stretches(t0, t1, rough, long):
             found: list[_Found] = []
             sides, far = {}, []
             for k, event in enumerate(self.events):

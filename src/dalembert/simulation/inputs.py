@@ -6,6 +6,7 @@ it - an exception, a wrong shape, NaN - becomes a :class:`Fault` that knows when
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -101,6 +102,8 @@ class Inputs:
             else:
                 self._wrenches[k] = _constant(wrench, f"the wrench on {name!r}", (6,))
         self._held: np.ndarray | None = None
+        self.limits = -math.inf, math.inf
+        """Times between which functions are asked, s: at the ends of a leg for what acts within it."""
 
     @property
     def constant(self) -> bool:
@@ -130,6 +133,7 @@ class Inputs:
             return self._held
         if self._control is None:
             return self._tau
+        t = min(max(t, self.limits[0]), self.limits[1])
         return checked(asked(self._control, "control(t, q, v)", t, q, v), "control(t, q, v)", self._tau.shape, t, q, v)
 
     def wrenches(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -142,6 +146,7 @@ class Inputs:
         """
         if not self._functions:
             return self._wrenches
+        t = min(max(t, self.limits[0]), self.limits[1])
         found = self._wrenches.copy()
         for k, function in self._functions.items():
             what = f"wrenches[{self.dynamics.wrenches[k]!r}](t, q, v)"

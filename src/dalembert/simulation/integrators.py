@@ -147,6 +147,9 @@ class Integrator(Protocol):
     def step(self) -> IntegrationStep:
         """Go on by one step."""
 
+    def forget(self) -> None:
+        """Expect nothing of the next leg: what acts is other than before."""
+
     @property
     def finished(self) -> bool:
         """Whether the bound is reached."""
@@ -249,6 +252,10 @@ class Adaptive:
             raise Fault("the constraints are about to lose rank, which only drift = 'projection' can pass", t, q, v)
         self.equations.near_singular = near
 
+    def forget(self) -> None:
+        """Expect nothing of the next leg."""
+        self._length = None
+
     @property
     def finished(self) -> bool:
         """Whether the bound is reached."""
@@ -344,6 +351,9 @@ class Fixed:
         self._done += 1
         self._x = x1
         return IntegrationStep(t0, t1, x1, state, None, guess)
+
+    def forget(self) -> None:
+        """Expect nothing of the next leg; there is nothing to forget."""
 
     @property
     def finished(self) -> bool:

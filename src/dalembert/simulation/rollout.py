@@ -166,8 +166,8 @@ def rollout(
         wrenches: by frame name the constant wrench ``[force; moment]`` on it, frame axes, at its origin, (..., 6).
         method: ``rk4`` (the default where nothing can touch), ``semi-implicit-euler`` (with contacts the only one),
             ``lie-rk4`` or ``variational``.
-        law: of contact. ``"rigid"`` is the default where a mechanism has contacts; ``"compliant"`` makes force elements
-            of contacts, for every method.
+        law: of contact. ``"rigid"`` is the default where a mechanism has contacts; ``"convex"`` is MuJoCo's;
+            ``"compliant"`` makes force elements of contacts, for every method.
         sweeps: of Gauss-Seidel in a step, 10 by default; ``contacts.residual`` says what is left.
         limits: names of joints whose ranges end in stops, or ``"all"``; none by default. With ``friction`` included
             and a law of contact, dry friction of joints is exact: it sticks.
@@ -213,7 +213,7 @@ def rollout(
         )
         dynamics, model = system.dynamics, system.mechanism
         contact = contact_law(dynamics, law, method, sweeps, record)
-        method = METHOD if contact is not None else method or "rk4"
+        method = METHOD if contact is not None else "rk4" if method is None else method
         steps, every = _positive("steps", steps), _positive("every", every)
         step = as_positive("step", step, "s")
         if threads is not None:

@@ -14,6 +14,8 @@ import numpy as np
 from dalembert.constraints.violation import contradiction
 from dalembert.errors import ArgumentError, SimulationWarning, UnsupportedError
 from dalembert.kinematics.manifold import quaternion_places
+from dalembert.model.checks import real_array
+from dalembert.simulation.breaks import Breaks
 from dalembert.simulation.contacting import checked_start, contact_law, march
 from dalembert.simulation.equations import KernelEquations
 from dalembert.simulation.events import Event, Watch, as_events
@@ -73,6 +75,7 @@ def simulate(
     max_step: float | None = None,
     step: float | None = None,
     hold: float | None = None,
+    breakpoints: Any = (),
     include: Sequence[str] = (),
     constraints: Sequence[str] | str = "all",
     elements: Sequence[str] | str = "all",
@@ -104,19 +107,23 @@ def simulate(
             ``LSODA`` (of SciPy); of fixed step: ``rk4``, ``semi-implicit-euler`` (with contacts the only one),
             ``lie-rk4``, ``variational``.
         law: of contact. ``"rigid"`` is the default where a mechanism has contacts; ``Trajectory.contacts`` has forces,
-            gaps, slip, modes and residuals. ``"compliant"`` makes force elements of contacts, for every method.
+            gaps, slip, modes and residuals. ``"convex"`` is MuJoCo's; ``"compliant"`` makes force elements of contacts,
+            for every method.
         sweeps: of Gauss-Seidel in a step, 10 by default; ``contacts.residual`` says what is left.
         limits: names of joints whose ranges end in stops, or ``"all"``; none by default. With ``friction`` included
             and a law of contact, dry friction of joints is exact: it sticks.
         lift: move bases upwards until nothing overlaps at the start, instead of an error.
         rtol: relative tolerance per step of adaptive methods, 1e-9 by default, 1e-5 for dynamics in float32.
         atol: absolute tolerance per step of adaptive methods, in the units of the state, by default as that of rtol.
-        max_step: longest step of adaptive methods, s; unbounded by default.
+        max_step: longest step of adaptive methods, s; unbounded by default. Long steps are looked into for events and
+            for abrupt changes of inputs.
         step: step of the methods of fixed step, s, 1e-3 by default. What belongs to the other kind of method is not
             used, and a warning says so.
         hold: period of a digital controller, s: ``control`` is asked once per period and its answer acts under a
             zero-order hold. By default it is asked whenever the integrator needs it, also in steps that are later
             rejected. Where it changes, ``Trajectory.tau`` has the new one.
+        breakpoints: times at which control or wrenches change abruptly; there steps end, and others begin. Adaptive
+            methods find such changes themselves if what begins there lasts 1/2000 of the motion, or longer.
         include: which of ``armature``, ``damping``, ``friction`` of the joints enter.
         constraints: names of the constraints of the mechanism that hold, or ``"all"``.
         elements: names of the force elements of the mechanism that act, or ``"all"``.
@@ -156,11 +163,14 @@ def simulate(
     system.check_start(float(times[0]), x[: model.nq], x[model.nq :], values)
     x = system.projected(float(times[0]), x)
     contact = contact_law(dynamics, law, method, sweeps)
-    method = method or "DOP853"
+    method = "DOP853" if method is None else method
     hold = None if hold is None else as_positive("hold", hold, "s")
     if hold is not None and control is None:
         raise ArgumentError(f"hold = {hold:g} s is the period of a controller; there is no control")
     inputs = Inputs(dynamics, control, wrenches)
+    given = real_array(breakpoints, "breakpoints").ravel()
+    if not np.isfinite(given).all():
+        raise ArgumentError(f"breakpoints are {given}; give finite times")
     if contact is not None:
         if events is not None:
             raise UnsupportedError(
@@ -195,7 +205,9 @@ def simulate(
             if plan is not None:
                 _march(engine, recorder, ranks, method, x, plan, line)
             else:
-                status = _drive(engine, recorder, watch, ranks, x, times, hold, line)
+                adaptive = engine.step_length is None and hold is None
+                breaks = Breaks(inputs, float(times[0]), float(times[-1]), given.tolist(), adaptive)
+                status = _drive(engine, recorder, watch, ranks, breaks, x, times, hold, line)
     except Fault as fault:
         failed = fault
         status = "failed"
@@ -219,6 +231,12 @@ def simulate(
         why = why or _without_value(system, failed)
         message = failed.message + ("" if why else failed.guess) + ("" if infeasible else failed.advice) + why
         raise SimulationError(message, failed.time, failed.q, failed.v, made) from (failed.__cause__ or failed)
+    for name in sorted(watch.unresolved):
+        message = f"event {name!r} changes so often within a step that it was not looked at closely enough everywhere, "
+        message += "and may have been missed"
+        warnings.warn(
+            SimulationWarning(message, argument="max_step", remedy="bound the steps by {argument}"), stacklevel=2
+        )
     if against:
         warnings.warn(against, SimulationWarning, stacklevel=2)
     if status == "interrupted":
@@ -252,6 +270,7 @@ def _drive(
     recorder: Recorder,
     watch: Watch,
     ranks: RankWatch,
+    breaks: Breaks,
     x: np.ndarray,
     times: np.ndarray,
     hold: float | None,
@@ -275,6 +294,10 @@ def _drive(
             bound = end
         if fixed:
             bound = min(bound, recorder.next_time)
+        bound = breaks.begin(t, bound)
+        if t in breaks.times:
+            recorder.renew(t)
+            engine.forget()
         engine.start(t, x, bound)
         watch.start(t, *recorder.split(x), lambda: _later(recorder, engine, t, x, bound), fired)  # noqa: B023
         fired, changed = (), False
@@ -289,9 +312,11 @@ def _drive(
             def state(s: float, rough: Any = rough) -> tuple[np.ndarray, np.ndarray]:
                 return recorder.split(system.projected(s, np.concatenate(rough(s))))
 
+            if not fixed and breaks.within(made.t0, made.t1, rough):
+                break  # and begin again at t, to end there
             calm = made.guess is not None and watch.calm(made.t0, made.t1, state, made.guess)
             seen = state if fixed else rough  # projection may correct by more than an event is missed
-            while not calm and (happened := watch.first(made.t0, made.t1, state, seen)) is not None:
+            while not calm and (happened := watch.first(made.t0, made.t1, state, seen, not fixed)) is not None:
                 fired, t = happened
                 x = np.concatenate(state(t))
                 recorder.add(made, t, x)

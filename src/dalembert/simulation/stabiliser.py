@@ -364,7 +364,7 @@ def stabilised(
     baumgarte, relaxation = frequencies(drift, stabilisation)
     if isinstance(moving, Dynamics):
         _check_fit(moving, include, wrenches, constraints, elements)
-        if law is not None and (law == "compliant") != (moving.law == "compliant"):
+        if law is not None and law != moving.law:
             raise ArgumentError(
                 f"law = {law!r}, but the given Dynamics was made with law = {moving.law!r}; say it there only",
                 argument="law",
@@ -391,7 +391,7 @@ def stabilised(
         dynamics = Dynamics(
             moving, constraints=constraints, elements=elements, include=include, wrenches=wrenches, reference=near,
             stabilisation=baumgarte, parameters=addresses, limits=() if limits is None else limits,
-            law="compliant" if law == "compliant" else "rigid",
+            law="rigid" if law is None else law,
         )  # fmt: skip
     else:
         raise ArgumentError(

@@ -42,6 +42,9 @@ COLUMN, NAME = 32, 6
 RESIDUE = 1e-13
 """Terms of numbers below this share of the largest are rounding."""
 
+LEAST_SIGNED = 1e-6
+"""What is smaller than this in a typical state, where sizes are of the order of one, has no sign there."""
+
 Definitions = list[tuple[Any, Any]]
 
 
@@ -91,10 +94,15 @@ class Forms:
     Args:
         notation: how symbols are written.
         most_lines: that one quantity may take.
+        typical: numbers for symbols in a state that formulas are written for. What stands under a square root of its
+            square there, such as a radius or the cosine of a lean, keeps its sign, so that no absolute values are left.
     """
 
-    def __init__(self, notation: Notation, most_lines: int = MOST_LINES):
+    def __init__(self, notation: Notation, most_lines: int = MOST_LINES, typical: Mapping[Any, float] | None = None):
         self.notation, self._most_lines = notation, most_lines
+        self._typical = dict(typical or {})
+        self.assumed: list[Any] = []
+        """Expressions that formulas so far take to be positive."""
         self._known: dict[Any, tuple[Derived, list[Any] | None]] = {}
 
     def closed(self, quantity: Derived) -> list[Any] | None:
@@ -120,7 +128,24 @@ class Forms:
             return None
         if self.notation.decimal:
             entries = without_residues(entries)
+        entries = [self._signed(entry) for entry in entries]
         return entries if sum(len(str(x)) for x in entries) <= LONGEST else None
+
+    def _signed(self, expression: Any) -> Any:
+        """The expression without the absolute values and signs of what has a sign in the typical state."""
+        import sympy
+
+        known: dict[Any, Any] = {}
+        for x in expression.atoms(sympy.Abs, sympy.sign):
+            (inner,) = x.args
+            value = inner.subs(self._typical)
+            if not (value.is_number and value.is_finite and abs(value) > LEAST_SIGNED):
+                continue
+            sign = 1 if value > 0 else -1
+            known[x] = sign * inner if isinstance(x, sympy.Abs) else sympy.Integer(sign)
+            if (positive := sign * inner) not in self.assumed:
+                self.assumed.append(positive)
+        return expression.xreplace(known) if known else expression
 
     def rows(self, quantity: Derived) -> Rows | None:
         """A quantity laid out on a page; None if it is too long."""

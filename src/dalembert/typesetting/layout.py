@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -132,7 +133,7 @@ def entry_name(symbol: str, place: tuple[int, ...], shape: tuple[int, ...]) -> s
         return symbol
     comma = "," if max(shape) > 9 else ""
     index = comma.join(str(k + 1) for k in place)
-    simple = re.fullmatch(r"\\?[A-Za-z]+", symbol)
+    simple = re.fullmatch(r"\\?[A-Za-z]+(\^\*)?", symbol)
     return f"{symbol}_{{{index}}}" if simple else rf"\left({symbol}\right)_{{{index}}}"
 
 
@@ -153,7 +154,28 @@ def array_rows(symbol: str, entries: Sequence[Any], shape: tuple[int, ...], nota
     rows, columns = (*shape, 1)[:2]
     if len(shape) <= 2 and _matrix_width(texts, columns) + width(symbol) <= WIDTH:
         return [(symbol, "= " + matrix(texts, rows, columns))]
-    return entry_rows(symbol, entries, shape, notation)
+    size = math.isqrt(columns)
+    by_blocks = len(shape) == 2 and size > 1 and size**2 == columns
+    blocks = _block_rows(symbol, texts, columns, size) if by_blocks else []
+    return blocks or entry_rows(symbol, entries, shape, notation)
+
+
+def _block_rows(symbol: str, texts: Sequence[str], columns: int, size: int) -> Rows:
+    """A wide matrix, of n^2 columns, as n blocks of n columns each; nothing if these do not fit either."""
+    rows = len(texts) // columns
+    names = [entry_name(symbol, (k,), (size,)) for k in range(size)]
+    parts = [
+        [texts[r * columns + k * size + c] for r in range(rows) for c in range(size)] for k in range(columns // size)
+    ]
+    if any(_matrix_width(part, size) + width(name) > WIDEST for name, part in zip(names, parts)):
+        return []
+    whole = (symbol, "= " + matrix(names, 1, size))
+    zero = all(text == "0" for part in parts for text in part)
+    groups: list[Rows] = [
+        [(name, "= 0" if all(text == "0" for text in part) else f"= {matrix(part, rows, size)}")]
+        for name, part in zip(names, parts)
+    ]
+    return [(symbol, "= 0")] if zero else [whole, *side_by_side(groups)]
 
 
 def side_by_side(groups: Sequence[Rows], gap: str = r", \quad ") -> Rows:
@@ -178,7 +200,7 @@ def side_by_side(groups: Sequence[Rows], gap: str = r", \quad ") -> Rows:
 
 
 def entry_rows(symbol: str, entries: Sequence[Any], shape: tuple[int, ...], notation: Notation) -> Rows:
-    """The entries that are not zero, one after the other; of a symmetric matrix one triangle.
+    """The entries that are not zero, one after the other; one triangle where they are symmetric.
 
     Args:
         symbol: what the array is called, LaTeX.
@@ -188,16 +210,22 @@ def entry_rows(symbol: str, entries: Sequence[Any], shape: tuple[int, ...], nota
     """
     places = list(np.ndindex(shape))
     by_place = dict(zip(places, entries))
-    symmetric = len(shape) == 2 and shape[0] == shape[1] and all(by_place[i, j] == by_place[j, i] for i, j in places)
+    square = len(shape) >= 2 and shape[-2] == shape[-1]
+    symmetric = square and all(by_place[place] == by_place[mirrored(place)] for place in places)
     lines: Rows = []
     for place in places:
-        if by_place[place] == 0 or (symmetric and place[0] > place[1]):
+        if by_place[place] == 0 or (symmetric and place[-2] > place[-1]):
             continue
         left = entry_name(symbol, place, shape)
-        if symmetric and place[0] < place[1]:
-            left += f" = {entry_name(symbol, place[::-1], shape)}"
+        if symmetric and place[-2] < place[-1]:
+            left += f" = {entry_name(symbol, mirrored(place), shape)}"
         lines += sum_rows(left, notation.terms(by_place[place]))
-    return lines
+    return lines or [(symbol, "= 0")]
+
+
+def mirrored(place: tuple[int, ...]) -> tuple[int, ...]:
+    """The place with its last two indices exchanged."""
+    return (*place[:-2], place[-1], place[-2])
 
 
 def matrix(texts: Sequence[str], rows: int, columns: int) -> str:

@@ -1,4 +1,4 @@
-"""Semi-implicit Euler with rigid contacts: the free velocity after the step, impulses on it, and then the position.
+"""Semi-implicit Euler with rigid or soft contacts: the free velocity after a step, impulses on it, then the position.
 
 First order. Where nothing touches, this is semi-implicit Euler to the last digit.
 """
@@ -26,15 +26,17 @@ class RigidContact:
     Args:
         sweeps: of Gauss-Seidel.
         records: keep slip and mode of every point, too.
+        law: one of :data:`dalembert.dynamics.contacting.LAWS`.
     """
 
     sweeps: int
     records: bool = True
+    law: str = "rigid"
 
     @property
     def key(self) -> tuple[Any, ...]:
         """What programs depend on."""
-        return "rigid", self.sweeps, self.records
+        return self.law, self.sweeps, self.records
 
     def step(
         self, system: TracedEquations, t: Scalar, q: Array, v: Array, h: Scalar, impulses: Array, measures: Array,
