@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -117,15 +118,13 @@ def cradle(count: int = 5, radius: float = 0.05) -> Mechanism:
         for k, name in enumerate(names)
     )
     sphere = Shape("sphere", (radius,))
-    contacts = tuple(
-        Contact(f"{a}-{b}", a, b, sphere, sphere, friction=0, restitution=1) for a, b in zip(names, names[1:])
-    )
+    contacts = tuple(Contact(f"{a}-{b}", a, b, sphere, sphere, friction=0, restitution=1) for a, b in pairwise(names))
     bodies = tuple(Body(name, Inertia.sphere(1, radius)) for name in names)
     return Mechanism("cradle", bodies, joints, contacts=contacts, gravity=(0, 0, 0))
 
 
 def rod(friction: float, length: float = 1.0, **numbers: Any) -> Mechanism:
-    """A thin rod of 1 kg along its x axis in the plane x, z, with its end at -length/2 on the ground; v = [z, x, angle].
+    """A thin rod of 1 kg along its x axis in the plane x, z, its end at -length/2 on the ground; v = [z, x, angle].
 
     The angle turns x towards -z.
     """
@@ -147,7 +146,7 @@ def four_bar() -> Mechanism:
         Joint("right", "revolute", "lower", "right bar", at_end, axis=y),
         Joint("top", "revolute", "left bar", "upper", at_end, axis=y),
     )
-    pin = Constraint("pin", "point", "upper", "right bar", placement_a=at_end, placement_b=at_end)
+    pin = Constraint("pin", "spherical", "upper", "right bar", placement_a=at_end, placement_b=at_end)
     feet = Shape("points", vertices=((0, 0, -0.02), (0.4, 0, -0.02)))
     contact = Contact("feet", "lower", WORLD, feet, friction=0.3)
     bodies = tuple(Body(name, bar) for name in ("lower", "left bar", "right bar", "upper"))

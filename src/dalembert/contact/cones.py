@@ -36,9 +36,11 @@ NEVER = -1e30
 SMALL = 1e-13
 """What is added to 2 x 2 blocks relative to their trace: a mechanism that moves in a plane has a zero in it."""
 
-PROXIMAL = 1e-5
-"""Added to the diagonal in Newton's steps, relative to it: which impulses that are not unique change the least. What
-it costs is a factor of this over the smallest eigenvalue in every step."""
+PROXIMAL = 1e-4, 0.1, 1e-12
+"""Added to the diagonal in Newton's steps, relative to it: at first, by what it is multiplied in every step, and the
+least. Of impulses that are not unique the least change is taken; it costs a factor of this over the smallest eigenvalue.
+Large ones go safely where several points share a force, small ones quickly where the problem is ill-conditioned.
+"""
 
 SOLVERS = {
     "gauss-seidel": "block Gauss-Seidel: the law of one block after the other",
@@ -101,7 +103,9 @@ class ConeProblem:
             solver: one of :data:`SOLVERS`.
         """
         begin = [0 if nothing else x for nothing, x in zip(self.empty, start)]
-        return after_sweeps(self, begin, sweeps, "swept" if solver == "gauss-seidel" else "newton_swept")
+        if solver == "gauss-seidel":
+            return after_sweeps(self, begin, sweeps, "swept")
+        return after_sweeps(self, [*begin, PROXIMAL[0]], sweeps, "newton_swept")[:-1]
 
     def swept(self, now: list[Scalar]) -> list[Scalar]:
         """The impulses after one sweep."""
@@ -183,12 +187,18 @@ class ConeProblem:
     # ------------------------------------------------------------------------------------------------- Newton's method
 
     def newton_swept(self, now: list[Scalar]) -> list[Scalar]:
-        """The impulses after one sweep and a step of Newton's method, where that is the better."""
-        swept = self.swept(list(now))
+        """The impulses after one sweep and a step of Newton's method, where that is the better.
+
+        Args:
+            now: impulses, and last what is added to the diagonal.
+        """
+        *begin, proximal = now
+        swept = self.swept(list(begin))
         u = self.velocities(swept)
-        tried = self._brought_back(self._newton(swept, u))
+        tried = self._brought_back(self._newton(swept, u, proximal))
         better = above(self._violation(swept, u), self._violation(tried, self.velocities(tried)))
-        return [x if x is y else scalar.select(better, y, x) for x, y in zip(swept, tried)]
+        chosen = [x if x is y else scalar.select(better, y, x) for x, y in zip(swept, tried)]
+        return [*chosen, scalar.maximum(proximal * PROXIMAL[1], PROXIMAL[2])]
 
     def velocities(self, p: Sequence[Scalar]) -> list[Scalar]:
         """Along all rows, u = w + A p.
@@ -231,7 +241,7 @@ class ConeProblem:
             p[k] = _clamped(p[k], most)
         return p
 
-    def _newton(self, p: list[Scalar], u: list[Scalar]) -> list[Scalar]:
+    def _newton(self, p: list[Scalar], u: list[Scalar], proximal: Scalar) -> list[Scalar]:
         """The impulses that solve the equations of the modes, linearised at p."""
         count = len(p)
         K: list[list[Scalar]] = [[int(i == j) for j in range(count)] for i in range(count)]
@@ -240,7 +250,7 @@ class ConeProblem:
         def equation(k: int, holds: Scalar, wanted: Scalar, otherwise: Scalar) -> None:
             """(A dp + u)_k = wanted where it holds, p_k + dp_k = otherwise elsewhere."""
             for j in range(count):
-                entry = self.A[k][j] * (1 + PROXIMAL) if j == k else self.A[k][j]
+                entry = self.A[k][j] * (1 + proximal) if j == k else self.A[k][j]
                 K[k][j] = scalar.select(holds, entry, int(j == k))
             right[k] = scalar.select(holds, wanted - u[k], otherwise - p[k])
 
@@ -254,13 +264,13 @@ class ConeProblem:
             moved = p[k] - u[k] * self.steps[k]
             equation(k, above(most, scalar.absolute(moved)), 0, scalar.select(above(moved, 0), most, -most))
         for normal, disk in self.disks:
-            self._newton_disk(normal, disk, p, u, K, right)
+            self._newton_disk(normal, disk, p, u, K, right, proximal)
         change = _eliminated(K, right)
         return [x + y for x, y in zip(p, change)]
 
     def _newton_disk(
         self, normal: int, disk: tuple[int, ...], p: list[Scalar], u: list[Scalar],
-        K: list[list[Scalar]], right: list[Scalar],
+        K: list[list[Scalar]], right: list[Scalar], proximal: Scalar,
     ) -> None:  # fmt: skip
         mu, count = self.coefficients[disk[0]], len(p)
         radius = mu * p[normal]
@@ -281,7 +291,7 @@ class ConeProblem:
                     slides = slides + (int(j == k) - turns[disk.index(j)])
                 if j == normal:
                     slides = slides - mu * w[i]
-                stick = self.A[k][j] * (1 + PROXIMAL) if j == k else self.A[k][j]
+                stick = self.A[k][j] * (1 + proximal) if j == k else self.A[k][j]
                 K[k][j] = scalar.select(pressed, scalar.select(inside, stick, slides), int(j == k))
             slid = radius * w[i] - p[k]
             right[k] = scalar.select(pressed, scalar.select(inside, -u[k], slid), -p[k])

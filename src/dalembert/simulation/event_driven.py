@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from scipy.integrate import DOP853
 
-from dalembert.contact.cones import ConeProblem
+from dalembert.contact.cones import PROXIMAL, ConeProblem
 from dalembert.errors import SimulationWarning
 from dalembert.kinematics.manifold import displaced, normalise_in_place
 from dalembert.simulation.contact_history import MEASURES, ContactHistory
@@ -54,6 +54,9 @@ TOUCH = 1e-9
 
 REST = 1e-9
 """A velocity, m/s or rad/s, of what rests."""
+
+JAM = 10 * REST
+"""The velocity, m/s, that a jammed point must reach along the normal: the least push shows where friction drives it."""
 
 LOOKS = 8
 """Places within a step at which it is asked whether its modes still hold."""
@@ -377,8 +380,9 @@ class ContactEvents:
                 allowed = [
                     i for i in touching if self.unilateral[i].contact == first or not self._restitution(now, i)
                 ]  # fmt: skip
-            bounds = {i: -rebound.get(i, 0.0) * speeds[i] if i in closing else 0.0 for i in allowed}
-            p, residual = self._impulses(now, u, bounds)
+            least = JAM if jam and not turn else 0.0
+            bounds = {i: -rebound.get(i, 0.0) * speeds[i] if i in closing else least for i in allowed}
+            p, residual = self._impulses(now, u, bounds, jam and not turn)
             worst, total = max(worst, residual), total + p
             v = v + now.push(p)
         return v, total, worst
@@ -387,7 +391,7 @@ class ContactEvents:
         one = self.unilateral[i]
         return float(now.numbers[one.row]) if one.point is not None else 0.0
 
-    def _impulses(self, now: Instant, u: np.ndarray, bounds: dict[int, float]) -> tuple[np.ndarray, float]:
+    def _impulses(self, now: Instant, u: np.ndarray, bounds: dict[int, float], jam: bool) -> tuple[np.ndarray, float]:
         chosen = list(bounds)
         rows = [self.unilateral[i].row for i in chosen]
         signs = np.array([float(self.unilateral[i].sign) for i in chosen])
@@ -401,7 +405,9 @@ class ContactEvents:
         J = signs[:, None] * now.J[rows]
         A, w = J @ now.inverse @ J.T, signs * u[rows]
         limits = {k: bounds[i] for k, i in enumerate(chosen)}
-        p, residual = exact(ConeProblem(A.tolist(), w.tolist(), limits, disks), w)
+        wanted = np.array([*limits.values(), *[0.0] * (len(rows) - len(limits))])
+        start = _solved(A, wanted - w) if jam else None  # the one of all solutions in which everything sticks
+        p, residual = exact(ConeProblem(A.tolist(), w.tolist(), limits, disks), w, start)
         found = np.zeros(self.layout.count)
         np.add.at(found, rows, signs * p)
         return found, residual
@@ -443,24 +449,27 @@ def _solved(K: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.linalg.lstsq(K, b, rcond=1e-11)[0] if len(b) else np.zeros(0)
 
 
-def exact(problem: ConeProblem, w: np.ndarray) -> tuple[np.ndarray, float]:
+def exact(problem: ConeProblem, w: np.ndarray, start: np.ndarray | None = None) -> tuple[np.ndarray, float]:
     """The impulses that solve a problem to rounding, and the residual, m/s.
 
     Args:
         problem: in numbers.
         w: its velocities without impulses.
+        start: impulses to begin with; none by default.
     """
-    p = [0.0] * len(w)
-    if not p:
+    if not len(w):
         return np.zeros(0), 0.0
+    p = [*(np.zeros(len(w)) if start is None else start).tolist(), PROXIMAL[0]]
     small = EXACT * (float(np.abs(w).max()) + 1e-300)
     residual = np.inf
     for _ in range(SWEEPS):
         p = problem.newton_swept(p)
-        residual = float(problem.residuals(p, problem.velocities(p))[0])
+        if p[-1] <= PROXIMAL[2]:
+            p[-1] = PROXIMAL[0]
+        residual = float(problem.residuals(p[:-1], problem.velocities(p[:-1]))[0])
         if residual <= small:
             break
-    return np.array(p, dtype=float), residual
+    return np.array(p[:-1], dtype=float), residual
 
 
 class EventMotion:
@@ -691,6 +700,8 @@ def follow(
         failed, status = fault, "failed"
     except KeyboardInterrupt:
         status = "interrupted"
+    if not kept:  # it failed before it began
+        keep(t, np.concatenate([x, [0.0]]))
     ts, qs, vs, taus, wrenches, pushes, report = (np.array([row[k] for row in kept]) for k in range(7))
     info = {
         "method": METHOD, "law": "rigid", "evaluations": run.events.evaluations, "singular": (),
