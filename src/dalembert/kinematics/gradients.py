@@ -1,12 +1,11 @@
 """From derivatives along tangent vectors to derivatives with respect to the entries of q.
 
 Our derivative kernels differentiate along tangent vectors, of which a quaternion has three. Frameworks want gradients
-with the shape of q, with four. The tangent vector of a change of the unit quaternion eta = [x, y, z, w] is
+with the shape of q, with four. The tangent vector of a change of the quaternion eta = [x, y, z, w] is
 
-    delta = S(eta) d eta ,   S = 2 [ w 1 - e~ , -e ]     (FORBES, w_b = S qdot),
+    delta = S(eta) d eta / |eta|^2 ,   S = 2 [ w 1 - e~ , -e ]     (FORBES, w_b = S qdot, for |eta| = 1),
 
-so a gradient along delta becomes S^T times it. That is the gradient of the function continued so that it does not
-depend on the length of the quaternion.
+so a gradient along delta becomes S^T times it. Kernels do not depend on the length of a quaternion, nor do these.
 """
 
 from __future__ import annotations
@@ -37,7 +36,8 @@ def gradient(tree: Tree, q: Any, along: Any, stack: Any) -> Any:
         entries[i] = along[..., k]
     for i, k in quaternions(tree):
         x, y, z, w = (q[..., i + n] for n in range(4))
-        a, b, c = (2 * along[..., k + n] for n in range(3))
+        twice = 2 / (x * x + y * y + z * z + w * w)
+        a, b, c = (twice * along[..., k + n] for n in range(3))
         entries[i : i + 4] = [
             w * a - z * b + y * c,
             z * a + w * b - x * c,
@@ -61,7 +61,8 @@ def tangent(tree: Tree, q: Any, change: Any, stack: Any) -> Any:
         entries[k] = change[..., i]
     for i, k in quaternions(tree):
         x, y, z, w = (q[..., i + n] for n in range(4))
-        a, b, c, d = (2 * change[..., i + n] for n in range(4))
+        twice = 2 / (x * x + y * y + z * z + w * w)
+        a, b, c, d = (twice * change[..., i + n] for n in range(4))
         entries[k : k + 3] = [
             w * a + z * b - y * c - x * d,
             -z * a + w * b + x * c - y * d,
