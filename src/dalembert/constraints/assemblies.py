@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from dalembert.constraints.constrained import Constrained
 
 ASSEMBLED, APART, MIRRORED, UNFINISHED, UNDEFINED = "assembled", "apart", "mirrored", "unfinished", "undefined"
-"""What can become of a state, as :class:`Assemblies` explains."""
+"""What can become of a state, as :class:`AssembledStates` explains."""
 
 STATES_AT_ONCE = 1 << 14
 """How many states are worked on at once; more are taken in turn, so that memory stays small."""
 
 
 @dataclass(frozen=True, eq=False)
-class Assemblies:
+class AssembledStates:
     """What became of every state of a batch that was to be assembled.
 
     Args:
@@ -67,7 +67,7 @@ def assemble_all(
     restarts: int = RESTARTS,
     seed: int = 0,
     progress: bool | None = None,
-) -> Assemblies:
+) -> AssembledStates:
     """Positions that satisfy the constraints, for every state and design of a batch.
 
     Args:
@@ -100,7 +100,7 @@ def assemble_all(
                 line.update((begin + done) / len(start))
 
             found[part], residual[part], status[part] = piece.solve(start[part], restarts, seed, update)
-    return Assemblies(
+    return AssembledStates(
         found.reshape(*batch, mechanism.nq), (status == ASSEMBLED).reshape(batch), status.reshape(batch),
         residual.reshape(batch),
     )  # fmt: skip

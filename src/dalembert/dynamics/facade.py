@@ -30,7 +30,7 @@ from dalembert.algorithms.selection import contest, plans, select_algorithm
 from dalembert.constraints import closure
 from dalembert.constraints.analysis import Analysis, analyse
 from dalembert.constraints.arguments import single, velocities_named
-from dalembert.constraints.assemblies import Assemblies, assemble_all
+from dalembert.constraints.assemblies import AssembledStates, assemble_all
 from dalembert.constraints.design import Design
 from dalembert.constraints.forces import ForceSet
 from dalembert.constraints.pivots import Pivots, choose_pivots, choose_positional
@@ -1066,7 +1066,7 @@ class Dynamics(QuantityAttributes):
 
     def assemblies(
         self, q: Any = None, t: Any = 0.0, keep: Sequence[str] = (), *, parameters: Any = None, **options: Any
-    ) -> Assemblies:
+    ) -> AssembledStates:
         """The same for many starts, times and designs, with a status for every one of them: a study of lengths.
 
         Args:
