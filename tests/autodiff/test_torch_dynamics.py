@@ -1,5 +1,4 @@
-"""PyTorch on our functions: gradients against the complex step, gradgradcheck, kernels of second derivatives; torch.func,
-torch.compile, rollouts."""
+"""PyTorch on our functions: gradients against the complex step, gradgradcheck, kernels of second derivatives."""
 
 import copy
 import pickle

@@ -5,9 +5,9 @@
     a.square().sum().backward()
 
 Our programs and their derivatives, which are programs again, are operations of PyTorch: under ``backward`` and double
-backward, under ``torch.compile`` and the transformations of ``torch.func`` (``vmap``, ``grad``, ``jvp``, ``jacrev``,
-``hessian``, ...). Tensors stay where they are: CPU tensors with ``Dynamics(arm)``, CUDA tensors, on the caller's stream,
-with ``Dynamics(arm, device="cuda")``.
+backward, under ``torch.compile`` and the transformations of ``torch.func`` (``vmap``, ``grad``, ``jvp``, ``hessian``,
+...). Tensors stay where they are: CPU tensors with ``Dynamics(arm)``, CUDA tensors, on the caller's stream, with
+``Dynamics(arm, device="cuda")``.
 """
 
 from __future__ import annotations
@@ -179,8 +179,10 @@ _registered: dict[str, Any] = {}
 
 
 def _operation(torch: Any, program: DifferentiableProgram) -> Any:
-    """A program as an operation of PyTorch, which ``torch.compile`` captures, with derivatives backward. All inputs have
-    one precision and one number of batch dimensions; the result is a tuple."""
+    """A program as an operation of PyTorch, which ``torch.compile`` captures, with derivatives backward.
+
+    All inputs have one precision and one number of batch dimensions; the result is a tuple.
+    """
     if (known := program.rules.get("torch operation")) is not None:
         return known
     name = f"dalembert::{program.name}_{program.identity}"
