@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.autodiff.program import DifferentiableProgram
-from dalembert.autodiff.wrapper import DifferentiableDynamics, Inputs, batch_shape, differentiable
+from dalembert.autodiff.wrapper import DifferentiableDynamics, QuantityInputs, batch_shape, differentiable
 from dalembert.autodiff.xla import Buffer, register
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, MissingExtraError
@@ -61,7 +61,7 @@ class JaxDynamics(DifferentiableDynamics):
 
     def _function(self, quantity: str, **options: Any) -> Any:
         jax, dynamics = _jax(), self.dynamics
-        inputs = Inputs(quantity, dynamics.kernel(quantity, **options))
+        inputs = QuantityInputs(quantity, dynamics.kernel(quantity, **options))
         ports = inputs.ports
         call = _Call(dynamics, differentiable(dynamics, quantity, options), SLOPES.get(quantity))
         places = quaternion_places(dynamics.mechanism.tree)

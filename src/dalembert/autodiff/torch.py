@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.autodiff.program import DifferentiableProgram
-from dalembert.autodiff.wrapper import REST, DifferentiableDynamics, Inputs, batch_shape, differentiable
+from dalembert.autodiff.wrapper import REST, DifferentiableDynamics, QuantityInputs, batch_shape, differentiable
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, MissingExtraError, UnsupportedError
 from dalembert.kinematics.manifold import quaternion_places
@@ -45,7 +45,7 @@ class TorchDynamics(DifferentiableDynamics):
 
     def _function(self, quantity: str, **options: Any) -> Any:
         torch, dynamics = _torch(), self.dynamics
-        inputs = Inputs(quantity, dynamics.kernel(quantity, **options))
+        inputs = QuantityInputs(quantity, dynamics.kernel(quantity, **options))
         ports, count = inputs.ports, len(inputs.state)
         program = differentiable(dynamics, quantity, options)
         places = quaternion_places(dynamics.mechanism.tree) if ports[0].name == "q" else []

@@ -13,7 +13,7 @@ from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 
 REST = ("wrenches", "t", "parameters")
-"""Inputs after the state, which are passed by name."""
+"""QuantityInputs after the state, which are passed by name."""
 
 
 class DifferentiableDynamics(ABC):
@@ -78,7 +78,7 @@ class DifferentiableDynamics(ABC):
         return f"<{type(self).__name__} of {self.dynamics.mechanism.name!r} on {self.dynamics.device}>"
 
 
-class Inputs:
+class QuantityInputs:
     """What a function of a quantity takes: the state by position, the rest by name.
 
     Args:
