@@ -167,7 +167,7 @@ def test_a_pushed_block_stops_after_its_way(direction):
 
 
 def test_a_rod_falls_as_its_energy_says():
-    """Without friction the centre falls straight, w^2 (cos^2 a/4 + 1/12) l^2/2 = g l (sin a0 - sin a)/2 at angle a to the
+    """Without friction the centre falls straight, w^2 (cos^2 a/4 + 1/12) l/2 = g (sin a0 - sin a)/2 at angle a to the
     ground; with enough of it about its tip, with 1/3 in the place of the bracket."""
     for friction in (0.0, 100.0):
         model = rod(friction)

@@ -18,6 +18,7 @@ from dalembert.dynamics.results import (
     CartesianLinearizationResult,
     CentroidalResult,
     ClosingResult,
+    ClosureScaleResult,
     ContactPointsResult,
     ContactStepDerivativesResult,
     ContactStepResult,
@@ -872,6 +873,20 @@ class Closing(Kernel):
         threads: int | None = None,
     ) -> ClosingResult: ...
 
+class ClosureScale(Kernel):
+    """Sizes of rows of loops, one for others; cosines that are negative where closures are half a turn apart."""
+
+    def __call__(  # type: ignore[override]
+        self,
+        q: State,
+        *more: Numbers | Mapping[str, Numbers],
+        wrenches: Numbers | Mapping[str, Numbers] = ...,
+        parameters: Numbers | Mapping[str, Numbers] = ...,
+        t: Numbers = ...,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ClosureScaleResult: ...
+
 class ElementForces(Kernel):
     """Generalised forces of the force elements, one row each, with the sign of tau."""
 
@@ -1124,6 +1139,7 @@ class QuantityAttributes:
     cartesian_linearization: CartesianLinearization
     positions: Positions
     closing: Closing
+    closure_scale: ClosureScale
     element_forces: ElementForces
     terms: Terms
     multipliers: Multipliers

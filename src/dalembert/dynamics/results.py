@@ -160,6 +160,13 @@ class ClosingResult(NamedTuple):
     G: Array
 
 
+class ClosureScaleResult(NamedTuple):
+    """Sizes of rows of loops, one for others; cosines that are negative where closures are half a turn apart."""
+
+    units: Array
+    facing: Array
+
+
 class TermsResult(NamedTuple):
     """M a = f + G^T multipliers, G a = gamma."""
 
@@ -266,6 +273,7 @@ RESULTS: dict[str, Any] = {
     "cartesian_linearization": CartesianLinearizationResult,
     "positions": PositionsResult,
     "closing": ClosingResult,
+    "closure_scale": ClosureScaleResult,
     "terms": TermsResult,
     "multipliers": MultipliersResult,
     "places": PlacesResult,

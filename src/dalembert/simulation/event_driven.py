@@ -36,9 +36,9 @@ from dalembert.simulation.events import Occurrence
 from dalembert.simulation.failure import SimulationError
 from dalembert.simulation.inputs import Fault, Inputs
 from dalembert.simulation.interpolation import Pieces
-from dalembert.simulation.progress import Progress
 from dalembert.simulation.stabiliser import Stabiliser
 from dalembert.simulation.trajectory import Sample, Trajectory
+from dalembert.text.progress import Progress
 
 METHOD = "event-driven"
 """Its name among the methods of simulate."""
