@@ -37,8 +37,10 @@ SMALL = 1e-13
 """What is added to 2 x 2 blocks relative to their trace: a mechanism that moves in a plane has a zero in it."""
 
 PROXIMAL = 1e-4, 0.1, 1e-12
-"""Added to the diagonal in Newton's steps, relative to it: at first, what that is multiplied by in each step, least. Of impulses that are not unique the least change is taken; it costs a factor of this over the smallest eigenvalue.
-Large ones go safely where several points share a force, small ones quickly where the problem is ill-conditioned.
+"""Added to the diagonal in Newton's steps, relative to it: at first, the factor from step to step, and the least.
+
+Of impulses that are not unique the least change is taken; it costs a factor of this over the smallest eigenvalue. Large
+ones go safely where several points share a force, small ones quickly where the problem is ill-conditioned.
 """
 
 SOLVERS = {
