@@ -26,7 +26,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.integrate import DOP853
 
 from dalembert.contact.cones import PROXIMAL, ConeProblem
 from dalembert.errors import SimulationWarning
@@ -587,6 +586,8 @@ class EventMotion:
 
     def legs(self, t: float, y: np.ndarray, end: float) -> Iterator[tuple[float, float, Callable, np.ndarray, bool]]:
         """Steps: begin, end, interpolant, state at the end, and whether the next leg has begun there."""
+        from scipy.integrate import DOP853
+
         crowd = 0
         while t < end:
             solver = DOP853(
