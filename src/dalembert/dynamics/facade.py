@@ -1005,10 +1005,6 @@ class Dynamics(QuantityAttributes):
         """Residuals of the constraints on positions, by name of the constraint: m, and of angles x sin(x).
 
         Of a distance d that should be L, it is (d^2 - L^2) / 2L, which is d - L where that is small.
-
-        Args:
-            q: positions.
-            t: time, s.
         """
         phi = self.evaluate("positions", q, t)[0]
         return {name: phi[..., self.constraints.slice(name)] for name in self.constraints.info}
