@@ -19,10 +19,10 @@ from dalembert.simulation.failure import SimulationError
 from dalembert.simulation.inputs import Fault, Inputs
 from dalembert.simulation.integrators import NOT_FINITE
 from dalembert.simulation.interpolation import Slopes
-from dalembert.simulation.progress import Progress
 from dalembert.simulation.stabiliser import Stabiliser
 from dalembert.simulation.steppers.rigid_contact import RigidContact
 from dalembert.simulation.trajectory import Trajectory
+from dalembert.text.progress import Progress
 
 METHOD = "semi-implicit-euler"
 """The method of fixed step in which rigid contacts are solved."""

@@ -22,7 +22,6 @@ from dalembert.simulation.events import Event, Watch, as_events
 from dalembert.simulation.failure import SimulationError
 from dalembert.simulation.inputs import Fault, Inputs
 from dalembert.simulation.integrators import DEFAULT_STEP, NO_MASS, NOT_FINITE, IntegrationStep, Integrator, integrator
-from dalembert.simulation.progress import Progress
 from dalembert.simulation.recorder import AT_ONCE, Recorder
 from dalembert.simulation.singularity import RankWatch
 from dalembert.simulation.stabiliser import Moving, Stabiliser, stabilised
@@ -37,6 +36,7 @@ from dalembert.simulation.state import (
 )
 from dalembert.simulation.stepping import recurrence
 from dalembert.simulation.trajectory import Trajectory
+from dalembert.text.progress import Progress
 
 CROWD, CROWD_TIME = 4, 1e-6
 """So many events one after the other, each within so many seconds of the last, of short motions this part, and time has
