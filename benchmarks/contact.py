@@ -2,7 +2,8 @@
 
     python benchmarks/contact.py                          Go2 on four feet that trots, Talos on eight points that stands
     python benchmarks/contact.py --sweeps 4 10 30         what fewer and more sweeps cost, and leave
-    python benchmarks/contact.py --cuda                   on a device, 4,096 and 65,536 worlds; needs CuPy, not MuJoCo
+    python benchmarks/contact.py --parts forces           or robots, convergence, derivatives (contact_problems.py)
+    python benchmarks/contact.py --gpu                    on a CUDA device, with MuJoCo Warp and MJX if they are there
     python benchmarks/contact.py --robots go2 --json out.json
 
 Both sides take steps of 2 ms from the same states with the same drives: position control with targets that depend on
@@ -96,9 +97,10 @@ def go2() -> Scene:
     )
 
 
-def talos() -> Scene:
+def talos(points: int = 8) -> Scene:
     m = da.load("talos_reduced", base="free")
-    corner = Shape("points", vertices=tuple((x, y, -0.107) for x in (-0.1, 0.1) for y in (-0.06, 0.06)))
+    along = np.linspace(-0.1, 0.1, points // 4)
+    corner = Shape("points", vertices=tuple((float(x), y, -0.107) for x in along for y in (-0.06, 0.06)))
     contacts = tuple(Contact(s, f"leg_{s}_6_link", WORLD, corner, friction=FRICTION) for s in ("left", "right"))
     pose = np.zeros(m.nv - 6)
     for side in ("left", "right"):
@@ -112,7 +114,11 @@ def talos() -> Scene:
     return Scene(m.replace(contacts=contacts), pose, 1.02, still, still, gains)
 
 
-SCENES = {"go2": go2, "talos": talos}
+def talos16() -> Scene:
+    return talos(16)
+
+
+SCENES = {"go2": go2, "talos": talos, "talos16": talos16}
 
 
 # ---------------------------------------------------------------------------------------------------------------- ours
@@ -363,33 +369,72 @@ def on_device(name: str, sweeps: list[int], batches: list[int]) -> list[dict[str
                 print(line(f"{dtype.__name__}, {count} sweeps", cell))
                 print(
                     f"    {worlds} worlds: {1e3 / cell['ns']:.1f} million steps a second"
-                    f" (first call {cell['first call']:.1f} s)", flush=True,
-                )  # fmt: skip
+                    f" (first call {cell['first call']:.1f} s){'' if cell['finite'] else '  not finite, not kept'}",
+                    flush=True,
+                )
                 found.append({"robot": name, "dtype": dtype.__name__, **cell})
     return found
+
+
+def on_gpu(sweeps: list[int], batches: list[int]) -> list[dict[str, Any]]:
+    """Everything that a device must show, in one run; peers last, each in a process of its own, which may fail."""
+    found = on_device("go2", sweeps, batches) + on_device("talos", sweeps, [4096, 65536])
+    here = os.path.dirname(os.path.abspath(__file__))
+    best_of = {
+        worlds: min(x["ns"] for x in found if x["robot"] == "go2" and x["worlds"] == worlds and x["finite"])
+        for worlds in batches
+    }  # fmt: skip
+    for peer, counts in (("warp", (4096, 65536)), ("mjx", (4096,))):
+        for worlds in counts:
+            command = [sys.executable, os.path.join(here, "contact_gpu_peers.py"), peer, str(worlds)]
+            try:
+                run = subprocess.run(command, cwd=here, capture_output=True, text=True, timeout=120, check=True)
+                cell = json.loads(run.stdout.splitlines()[-1])
+            except (subprocess.SubprocessError, json.JSONDecodeError, IndexError) as error:
+                why = (getattr(error, "stderr", None) or str(error)).strip().splitlines()[-1:]
+                print(f"  {peer}, {worlds} worlds: does not run here: {''.join(why)}", flush=True)
+                continue
+            ours_ns = best_of.get(worlds, min(best_of.values()))
+            print(
+                f"  {peer}, {worlds} worlds: {1e3 / cell['ns']:.2f} million steps a second, float32, height "
+                f"{cell['height']:.3f} m; ours is {cell['ns'] / ours_ns:.0f} times as fast",
+                flush=True,
+            )
+            found.append({"robot": "go2", "peer": peer, **cell, "ratio": cell["ns"] / ours_ns})
+    return found
+
+
+PARTS = ("robots", "forces", "convergence", "derivatives")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--robots", nargs="+", default=list(SCENES), choices=list(SCENES))
+    parser.add_argument("--parts", nargs="+", default=list(PARTS), choices=PARTS)
     parser.add_argument("--sweeps", nargs="+", type=int, default=[4, 10])
     parser.add_argument("--worlds", type=int, default=512)
     parser.add_argument("--peer-worlds", type=int, default=32)
-    parser.add_argument("--cuda", action="store_true")
-    parser.add_argument("--batch", nargs="+", type=int, default=[4096, 65536])
+    parser.add_argument("--gpu", action="store_true")
+    parser.add_argument("--batch", nargs="+", type=int, default=[4096, 65536, 262144])
     parser.add_argument("--json")
     given = parser.parse_args()
     warnings.simplefilter("ignore", da.errors.ModelWarning)
     warnings.simplefilter("ignore", da.errors.SimulationWarning)  # residuals are printed
-    found = []
-    for name in given.robots:
-        if given.cuda:
-            found += on_device(name, given.sweeps, given.batch)
-        else:
-            found += on_processor(name, given.sweeps, given.worlds, given.peer_worlds)
+    found: list[dict[str, Any]] = []
+    if given.gpu:
+        found += on_gpu(given.sweeps, given.batch)
+    else:
+        import contact_problems
+
+        for part in given.parts:
+            for name in given.robots:
+                if part == "robots":
+                    found += on_processor(name, given.sweeps, given.worlds, given.peer_worlds)
+                else:
+                    found += contact_problems.PARTS[part](name)
     if given.json:
         with open(given.json, "w", encoding="utf-8") as file:
-            json.dump(found, file, indent=1)
+            json.dump(found, file, indent=1, default=float)
 
 
 if __name__ == "__main__":

@@ -10,10 +10,10 @@ With velocities u = w + A p along the rows, A the Delassus matrix and w what the
 ``gauss-seidel`` goes from block to block and satisfies each law in its turn. It is cheap, and slow where the problem
 is ill-conditioned: heavy bodies on light feet, long chains of contacts, more points than a body needs.
 
-``newton`` takes after every sweep a step of the semi-smooth Newton method (P. Alart and A. Curnier, A mixed formulation
+``newton`` takes after every sweep two semi-smooth Newton steps (P. Alart and A. Curnier, A mixed formulation
 for frictional contact problems prone to Newton like solution methods, Comput. Methods Appl. Mech. Eng. 92, 1991): the
-equations of the modes that the projections show, linearised and solved for all impulses at once. The step is taken
-where it violates the law less than the sweep does, so that nothing is lost where it leads astray. Near the solution
+equations of the modes that the projections show, linearised and solved for all impulses at once. They are taken
+where they violate the law less than the sweep does, so that nothing is lost where they lead astray. Near the solution
 its error falls by orders of magnitude in every step, whatever the condition; impulses that are not unique stay near
 those it began with.
 """
@@ -36,8 +36,9 @@ NEVER = -1e30
 SMALL = 1e-13
 """What is added to 2 x 2 blocks relative to their trace: a mechanism that moves in a plane has a zero in it."""
 
-PROXIMAL = 1e-4, 0.1, 1e-12
-"""Added to the diagonal in Newton's steps, relative to it: at first, the factor from step to step, and the least.
+PROXIMAL = 1e-4, 1e-1, 0.1, 1e-6, 1e-12
+"""Added to the diagonal in Newton's steps, relative to it: at first, the most, the factor after a step that
+was taken, that after one that was not, and the least.
 
 Of impulses that are not unique the least change is taken; it costs a factor of this over the smallest eigenvalue. Large
 ones go safely where several points share a force, small ones quickly where the problem is ill-conditioned.
@@ -106,7 +107,7 @@ class ConeProblem:
         begin = [0 if nothing else x for nothing, x in zip(self.empty, start)]
         if solver == "gauss-seidel":
             return after_sweeps(self, begin, sweeps, "swept")
-        return after_sweeps(self, [*begin, PROXIMAL[0]], sweeps, "newton_swept")[:-1]
+        return self.brought_back(after_sweeps(self, [*begin, PROXIMAL[0]], sweeps, "newton_swept")[:-1])
 
     def swept(self, now: list[Scalar]) -> list[Scalar]:
         """The impulses after one sweep."""
@@ -188,7 +189,10 @@ class ConeProblem:
     # ------------------------------------------------------------------------------------------------- Newton's method
 
     def newton_swept(self, now: list[Scalar]) -> list[Scalar]:
-        """The impulses after one sweep and a step of Newton's method, where that is the better.
+        """The impulses after one sweep and a step of Newton's method, or two, where these are better.
+
+        The first step may lead out of the cones, and upwards, from where the second finds the solution; both are judged
+        where they end.
 
         Args:
             now: impulses, and last what is added to the diagonal.
@@ -196,10 +200,19 @@ class ConeProblem:
         *begin, proximal = now
         swept = self.swept(list(begin))
         u = self.velocities(swept)
-        tried = self._brought_back(self._newton(swept, u, proximal))
-        better = above(self._violation(swept, u), self._violation(tried, self.velocities(tried)))
+        first = self._newton(swept, u, proximal)
+        u_first = self.velocities(first)
+        second = self._newton(first, u_first, proximal)
+        by_sweep, by_first = self._violation(swept, u), self._violation(first, u_first)
+        by_second = self._violation(second, self.velocities(second))
+        last = above(by_first, by_second)
+        tried = [x if x is y else scalar.select(last, y, x) for x, y in zip(first, second)]
+        better = above(by_sweep, scalar.minimum(by_first, by_second))
         chosen = [x if x is y else scalar.select(better, y, x) for x, y in zip(swept, tried)]
-        return [*chosen, scalar.maximum(proximal * PROXIMAL[1], PROXIMAL[2])]
+        _, most, less, jump, least = PROXIMAL
+        good = scalar.maximum(proximal * less, least)
+        bad = scalar.select(above(proximal, jump), proximal * jump, most)  # small and large ones by turns
+        return [*chosen, scalar.select(better, good, bad)]
 
     def velocities(self, p: Sequence[Scalar]) -> list[Scalar]:
         """Along all rows, u = w + A p.
@@ -225,8 +238,12 @@ class ConeProblem:
             total = total + _square((p[k] - _clamped(p[k] - u[k] * self.steps[k], most)) / self.steps[k])
         return total
 
-    def _brought_back(self, p: list[Scalar]) -> list[Scalar]:
-        """Impulses inside their cones, the nearest along normals and along tangents."""
+    def brought_back(self, p: list[Scalar]) -> list[Scalar]:
+        """Impulses inside their cones, the nearest along normals and along tangents.
+
+        Args:
+            p: impulses that Newton's method may have left a little outside.
+        """
         p = list(p)
         for k in self.bounds:
             p[k] = scalar.maximum(p[k], 0)

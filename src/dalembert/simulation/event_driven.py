@@ -463,12 +463,10 @@ def exact(problem: ConeProblem, w: np.ndarray, start: np.ndarray | None = None) 
     residual = np.inf
     for _ in range(SWEEPS):
         p = problem.newton_swept(p)
-        if p[-1] <= PROXIMAL[2]:
-            p[-1] = PROXIMAL[0]
         residual = float(problem.residuals(p[:-1], problem.velocities(p[:-1]))[0])
         if residual <= small:
             break
-    return np.array(p[:-1], dtype=float), residual
+    return np.array(problem.brought_back(p[:-1]), dtype=float), residual
 
 
 class EventMotion:

@@ -170,7 +170,7 @@ def rollout(
         law: of contact. ``"rigid"`` is the default where a mechanism has contacts; ``"convex"`` is MuJoCo's;
             ``"compliant"`` makes force elements of contacts, for every method.
         sweeps: of Gauss-Seidel in a step, 10 by default; ``contacts.residual`` says what is left.
-        solver: of rigid contacts: ``"gauss-seidel"`` by default, or ``"newton"``, which adds a step of Newton's method
+        solver: of rigid contacts: ``"gauss-seidel"`` by default, or ``"newton"``, which adds steps of Newton's method
             to every sweep, for ill-conditioned problems.
         limits: names of joints whose ranges end in stops, or ``"all"``; none by default. With ``friction`` included
             and a law of contact, dry friction of joints is exact: it sticks.
