@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import re
 
-import looped_programs
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import looped_programs
 from dalembert.errors import CompilerError
 from dalembert.native.kernel import Kernel
 from dalembert.native.llvm.engine import assembly

@@ -1,8 +1,8 @@
 """Every number that decides what machine code is made of a program, and at what expense.
 
 Code that fits the instruction caches is worth the compiler's time. Code far beyond them waits for memory whatever the
-compiler does, and grows so long that its time is what users wait for. Times below are of processor time on an AMD EPYC
-of the fifth generation; ``benchmarks/compilation.py`` prints them for the robots of ``example-robot-data``.
+compiler does, and grows so long that its time is what users wait for. ``benchmarks/compilation.py`` measures both for
+the robots of ``example-robot-data``; operations below are those of machine code, a fused multiply-add being one.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ MODULE_OPERATIONS = 20_000
 humanoids would take a gigabyte; a chain of modules takes what one does."""
 
 FULL_OPTIMIZATION = 15_000
-"""Operations up to which LLVM optimises as it does by default. Beyond, it does not schedule instructions once more after
-registers are assigned, which took a quarter of its time: of derivatives of forward dynamics of Talos (100,000
-operations) 2.4 s instead of 3.2 s, and they run as fast (4.49 and 4.46 us)."""
+"""Operations up to which LLVM optimises as it does by default. Beyond, it does not order instructions once more after
+registers are assigned: that takes a quarter of its time, and derivatives of forward dynamics of Talos (75,000
+operations) run as fast without."""
 
 SOME_OPTIMIZATION = 200_000
-"""Operations up to which LLVM optimises at all. Beyond, each instruction is translated by itself: second derivatives of
-Talos (280,000 operations, fused 220,000) take 4.7 s instead of 8.2 s to compile and 85 us instead of 82 to run. Derivatives of forward
-dynamics of Talos would be a quarter slower."""
+"""Operations up to which LLVM optimises at all. Beyond, each instruction is translated by itself, in a third of the
+time: second derivatives of Talos (220,000 operations) wait for memory and run but 4 % longer. Derivatives of forward
+dynamics would be a quarter slower."""
 
 
 def optimization(operations: int) -> int:
