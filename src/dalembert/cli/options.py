@@ -205,6 +205,9 @@ plot = with_extra(picture, "matplotlib", "plot", "a picture", PICTURES)
 page = output(".html", ".htm", makes_folders=True)
 """The name of a page to write."""
 
+shown_as = output(".html", ".htm", ".png", ".gif", ".mp4", ".webm", makes_folders=True)
+"""The name of a page, a picture or a film to write."""
+
 
 def add_common(parser: argparse.ArgumentParser, json: bool = True) -> None:
     """Options of every command."""
@@ -278,6 +281,15 @@ def real(low: float, high: float) -> Callable[[str], float]:
         return number
 
     return parse
+
+
+def pair(text: str) -> tuple[float, float]:
+    """A type of argument: two numbers with a comma between."""
+    try:
+        first, second = (float(x) for x in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not two numbers with a comma between, such as 640,480") from None
+    return first, second
 
 
 # ------------------------------------------------------------------------------------------------------------ the model
