@@ -171,7 +171,7 @@ def test_what_a_proof_leaves_out_is_named():
     ball = da.Contact("touch", "b2", shape_a=da.Shape.sphere(0.1), friction=0.5)
     proof = prove(pair.replace(contacts=(ball,)), derived=False)
     assert proof.ok
-    assert {omission.what for omission in proof.omitted} == {"contacts (1)", "armature and damping"}
+    assert {omission.what for omission in proof.omitted} == {"contact 'touch'", "armature and damping"}
 
 
 def test_a_certificate_is_refused_for_another_topology(tmp_path):

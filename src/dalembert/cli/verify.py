@@ -11,6 +11,7 @@ examples:
   dalembert verify panda.urdf --quick              algorithms as machine code and in Pinocchio, no derivations
   dalembert verify talos.urdf --base free --states 2
   dalembert verify stacker --set m3=20
+  dalembert verify go2 --base free --ground        with the laws of contact, at states that touch
   dalembert verify four_bar --q drive=1            constrained motion around these positions
   dalembert verify stacker --plot agreement.png    every comparison as a dot
   dalembert verify panda.urdf --json               for a test of your own
@@ -27,7 +28,8 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dalembert.cli.options import add_common, add_model, integer, open_model, plot, real, source_of
+from dalembert.cli.contacts import add_contacts, opened
+from dalembert.cli.options import add_common, add_model, integer, plot, real, source_of
 from dalembert.cli.state import acting, add_elements, numbers, tree_of, vector
 from dalembert.cli.terminal import Cell, Terminal
 from dalembert.errors import ArgumentError
@@ -62,6 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="positions around which loops are closed: JOINT=VALUE or all numbers with commas (default: random ones)",
     )
     add_elements(parser)
+    add_contacts(parser)
     parser.add_argument("--quick", action="store_true", help="only what is compiled, no derivations")
     parser.add_argument("--exact", action="store_true", help="prove over a prime field instead of comparing numbers")
     parser.add_argument("--symbolic", action="store_true", help="prove in SymPy, for up to three joints")
@@ -83,7 +86,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
         raise ArgumentError("name a MODEL; only --certificate FILE can do without one")
     if options.q and options.quick:
         raise ArgumentError("--q says where derivations close loops; leave out --quick")
-    mechanism = open_model(options, numeric=True)
+    mechanism, _ = opened(options, numeric=True)
     peer, remark = find_peer(mechanism, source_of(options.model), options.base)
     terminal.progress("comparing ..." if options.quick else "deriving and comparing ...")
     derive = not options.quick  # which compares constraints and force elements, too
@@ -156,7 +159,7 @@ def _proved(options: argparse.Namespace, terminal: Terminal) -> int:
         raise ArgumentError("name a MODEL; only --certificate FILE can do without one")
     if options.symbolic and (options.exact or options.certificate or options.to):
         raise ArgumentError("--symbolic has neither primes nor certificates; leave out --exact, --to and --certificate")
-    mechanism = None if options.model is None else open_model(options, numeric=False)
+    mechanism = None if options.model is None else opened(options)[0]
     terminal.progress("proving ...")
     if options.symbolic:
         return _by_symbols(options, terminal, mechanism)
@@ -248,6 +251,8 @@ def verified(
             agreement = verify(mechanism, states, tolerance, seed=seed, elements=elements, include=include, q=q)
         rows += agreement.rows
         left_out += agreement.skipped
+    elif mechanism.contacts:
+        left_out.append("the laws of contact: they are checked with the derivations, without --quick")
     comparisons = [("", found) for found in compare(dynamics, peer, seed, states)]
     if terms := tuple(term for term in terms_of(mechanism) if include is None or term in include):
         full = Dynamics(mechanism, constraints=(), elements=(), include=terms)
