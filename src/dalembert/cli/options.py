@@ -70,11 +70,17 @@ class Options(Wording):
 OPTIONS = Options()
 
 
-def add_model(parser: argparse.ArgumentParser) -> None:
-    """MODEL and the options that change it while it is loaded."""
+def add_model(parser: argparse.ArgumentParser, optional: bool = False) -> None:
+    """MODEL and the options that change it while it is loaded.
+
+    Args:
+        parser: of the command.
+        optional: whether the command can do without a model.
+    """
     parser.add_argument(
         "model",
         metavar="MODEL",
+        nargs="?" if optional else None,
         help=f"a file of {described()}, or the name of a robot (see `dalembert robots`)",
     )
     group = parser.add_argument_group("the model")

@@ -242,7 +242,7 @@ class Mechanism(Record):
         return interpolate(self, q0, q1, fraction)
 
     def normalise(self, q: Any) -> Array:
-        """A copy of ``q`` whose quaternions have length one; kernels take quaternions as they are.
+        """A copy of ``q`` whose quaternions have length one; kernels take quaternions of any length.
 
         Args:
             q: positions, any batch shape (..., nq). A quaternion that is zero or not finite is an error.
