@@ -67,7 +67,7 @@ def test_a_scene_of_mujoco_keeps_its_own_ground_and_margins(tmp_path):
     path = tmp_path / "scene.xml"
     path.write_text(SCENE)
     found = da.compare(da.load(path, contacts=True), path, library="mujoco", include=["armature"], states=1, v=PUSH)
-    assert [name for name, _, _ in found.contacts.causes] == ["pyramid", "margin", "soft", "convex"]
+    assert {"pyramid", "margin", "soft", "convex"} <= {name for name, _, _ in found.contacts.causes}
     assert found.contacts.same_law[1] < 1e-7 and set(found.contacts.forces) == {("base", "world"), ("j", "world")}
     text = str(found)
     assert "Left without a name" in text and "what slides is pushed apart" in text

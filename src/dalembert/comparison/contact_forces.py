@@ -18,7 +18,10 @@ from dalembert.algebra.arrays import Array
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 from dalembert.formulations.contact_laws import NEAR, settled, touching
+from dalembert.formulations.derive import positions_of
 from dalembert.model import WORLD, Mechanism
+from dalembert.model.checks import real_array
+from dalembert.model.names import by_joint, velocity_names
 from dalembert.text.layout import aligned
 
 STEP = 2e-3
@@ -255,10 +258,8 @@ def compared(
         v: velocities, at rest by default.
         include: terms of the joints that enter here.
     """
-    from dalembert.simulation.state import as_position, as_velocity
-
-    start = within_ranges(mechanism) if q is None else as_position(mechanism, q, name="q")
-    speed = np.zeros(mechanism.nv) if v is None else as_velocity(mechanism, v, name="v")
+    start = within_ranges(mechanism) if q is None else positions_of(mechanism, q, "q")
+    speed = np.zeros(mechanism.nv) if v is None else _velocities(mechanism, v)
     at = touching(Dynamics(mechanism), start, -TOUCH, TOUCH / 2)  # MuJoCo's contacts act from the first overlap on
     problem = Problem(mechanism, at, speed, h, include)
     if not problem.active:
@@ -299,6 +300,18 @@ def compared(
     return ContactComparison(
         library, h, forces, causes, left, same, answer.creep, (pressing, first.points), tuple(remarks),
     )  # fmt: skip
+
+
+def _velocities(mechanism: Mechanism, given: Any) -> Array:
+    if isinstance(given, Mapping):
+        entries = velocity_names(mechanism)
+        given = by_joint(mechanism, given, "v", np.zeros(mechanism.nv), mechanism.v_slice, entries=entries)
+    v = real_array(given, "v")
+    if v.shape != (mechanism.nv,):
+        raise ArgumentError(
+            f"{{argument}} has shape {v.shape}, but {mechanism.name!r} needs ({mechanism.nv},)", argument="v"
+        )
+    return v
 
 
 def within_ranges(mechanism: Mechanism) -> Array:
