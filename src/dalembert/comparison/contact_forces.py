@@ -47,7 +47,7 @@ Forces = Mapping[Pair, Array]
 
 
 @dataclass(frozen=True)
-class Stage:
+class AnswerStage:
     """What the other library answers after one more cause of a difference is taken away.
 
     Args:
@@ -64,7 +64,7 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ContactAnswer:
     """Everything that a library says about the contacts of a state.
 
     Args:
@@ -76,7 +76,7 @@ class Answer:
         remarks: what took no part.
     """
 
-    stages: tuple[Stage, ...]
+    stages: tuple[AnswerStage, ...]
     same_law: tuple[str, Forces] | None = None
     hardened: tuple[str, Mechanism] | None = None
     creep: float | None = None
@@ -97,11 +97,11 @@ def hardened(mechanism: Mechanism, h: float) -> tuple[str, Mechanism]:
 class Touches(Protocol):
     """A peer that finds contact forces."""
 
-    def contact_answer(self, problem: Problem) -> Answer:
+    def contact_answer(self, problem: TouchingState) -> ContactAnswer:
         """Its forces at the contacts of a problem."""
 
 
-class Problem:
+class TouchingState:
     """Contacts of a mechanism at one state, as all sides are asked for them.
 
     Args:
@@ -261,7 +261,7 @@ def compared(
     start = within_ranges(mechanism) if q is None else positions_of(mechanism, q, "q")
     speed = np.zeros(mechanism.nv) if v is None else _velocities(mechanism, v)
     at = touching(Dynamics(mechanism), start, -TOUCH, TOUCH / 2)  # MuJoCo's contacts act from the first overlap on
-    problem = Problem(mechanism, at, speed, h, include)
+    problem = TouchingState(mechanism, at, speed, h, include)
     if not problem.active:
         raise ArgumentError(
             "compare, q: nothing touches near these positions; give others, at which something does", argument="q"

@@ -19,7 +19,7 @@ from dalembert.conventions import Drake
 from dalembert.model import Mechanism
 
 if TYPE_CHECKING:
-    from dalembert.comparison.contact_forces import Answer, Problem
+    from dalembert.comparison.contact_forces import ContactAnswer, TouchingState
 
 
 class DrakePeer(Peer):
@@ -107,7 +107,7 @@ class DrakePeer(Peer):
         self.plant.SetPositions(self.context, theirs)
         return self.convention.from_mass_matrix(theirs, self.plant.CalcMassMatrix(self.context))
 
-    def contact_answer(self, problem: Problem) -> Answer:
+    def contact_answer(self, problem: TouchingState) -> ContactAnswer:
         """Its forces at the contacts of a problem; see :mod:`dalembert.comparison.drake_contacts`."""
         from dalembert.comparison.drake_contacts import answer
 

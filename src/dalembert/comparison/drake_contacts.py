@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.comparison.contact_forces import Answer, Pair, Problem, Stage, hardened
+from dalembert.comparison.contact_forces import AnswerStage, ContactAnswer, Pair, TouchingState, hardened
 from dalembert.conventions import Drake
 from dalembert.formats import write_urdf
 from dalembert.model import WORLD, Ground, Mechanism, Shape
@@ -28,7 +28,7 @@ NEAR_RIGID = 1e-5
 """Drake's threshold of what it regularises, as low as its solver bears."""
 
 
-def answer(peer: DrakePeer, problem: Problem) -> Answer:
+def answer(peer: DrakePeer, problem: TouchingState) -> ContactAnswer:
     """What Drake says of the contacts of a problem.
 
     Args:
@@ -43,20 +43,22 @@ def answer(peer: DrakePeer, problem: Problem) -> Answer:
         remarks.append("loop closures take no part in Drake's contact forces here")
     hard = HARD * (float(mechanism.mass) or 1.0) / problem.h**2
     stages = [
-        Stage("", "", *_forces(problem, None, False, remarks)),
-        Stage("soft", "contacts are springs, which carry when bodies have sunk in", *_forces(problem, hard, False, [])),
-        Stage(
+        AnswerStage("", "", *_forces(problem, None, False, remarks)),
+        AnswerStage(
+            "soft", "contacts are springs, which carry when bodies have sunk in", *_forces(problem, hard, False, [])
+        ),
+        AnswerStage(
             "lag",
             "the bound of friction is that of the step before, and forces are regularised",
             *_forces(problem, hard, True, []),
         ),
     ]
     # SAP at its hardest is the convex law as well: the least change of velocities within the dual cone
-    return Answer(tuple(stages), hardened=hardened(mechanism, problem.h), remarks=tuple(remarks))
+    return ContactAnswer(tuple(stages), hardened=hardened(mechanism, problem.h), remarks=tuple(remarks))
 
 
 def _forces(
-    problem: Problem, stiffness: float | None, at_once: bool, remarks: list[str]
+    problem: TouchingState, stiffness: float | None, at_once: bool, remarks: list[str]
 ) -> tuple[dict[Pair, np.ndarray], int]:
     """Forces, and how many points press.
 

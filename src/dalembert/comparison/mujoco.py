@@ -20,7 +20,7 @@ from dalembert.formats.registry import is_of
 from dalembert.model import Mechanism
 
 if TYPE_CHECKING:
-    from dalembert.comparison.contact_forces import Answer, Problem
+    from dalembert.comparison.contact_forces import ContactAnswer, TouchingState
 
 
 class MuJoCoPeer(Peer):
@@ -109,7 +109,7 @@ class MuJoCoPeer(Peer):
             self.library.mj_mulM(self.model, d, row, unit)
         return self.convention.from_mass_matrix(theirs, M)
 
-    def contact_answer(self, problem: Problem) -> Answer:
+    def contact_answer(self, problem: TouchingState) -> ContactAnswer:
         """Its forces at the contacts of a problem; see :mod:`dalembert.comparison.mujoco_contacts`."""
         from dalembert.comparison.mujoco_contacts import answer
 

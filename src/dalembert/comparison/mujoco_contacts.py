@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.algebra.quaternions import quaternion_from_rotation
 from dalembert.algebra.transform import Transform
-from dalembert.comparison.contact_forces import HARD, Answer, Pair, Problem, Stage, hardened
+from dalembert.comparison.contact_forces import HARD, AnswerStage, ContactAnswer, Pair, TouchingState, hardened
 from dalembert.model import WORLD, Contact, Ground, Mechanism, Shape
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ SIZES: dict[str, tuple[str, Callable[[Any], tuple[float, ...]]]] = {
 """Our kinds of shapes as MuJoCo calls and measures them."""
 
 
-def answer(peer: MuJoCoPeer, problem: Problem) -> Answer:
+def answer(peer: MuJoCoPeer, problem: TouchingState) -> ContactAnswer:
     """What MuJoCo says of the contacts of a problem.
 
     Args:
@@ -59,13 +59,13 @@ def answer(peer: MuJoCoPeer, problem: Problem) -> Answer:
     for solref, solimp in ((model.geom_solref, model.geom_solimp), (model.pair_solref, model.pair_solimp)):
         solref[:], solimp[:] = (2 * problem.h, 1.0), HARD  # velocities are stopped within one step
     stages.append(asked.stage("soft", "solref and solimp let bodies sink in before they are carried"))
-    return Answer(tuple(stages), same, hardened(problem.mechanism, problem.h), creep, tuple(asked.remarks))
+    return ContactAnswer(tuple(stages), same, hardened(problem.mechanism, problem.h), creep, tuple(asked.remarks))
 
 
 class _Asked:
     """A model, asked for its forces again and again."""
 
-    def __init__(self, peer: MuJoCoPeer, problem: Problem, model: Any):
+    def __init__(self, peer: MuJoCoPeer, problem: TouchingState, model: Any):
         self.peer, self.problem, self.model = peer, problem, model
         self.mujoco, self.remarks = peer.library, list[str]()
         blocks = peer.convention.blocks
@@ -82,7 +82,7 @@ class _Asked:
         self.mujoco.mj_forward(self.model, data)
         return data
 
-    def stage(self, cause: str, text: str) -> Stage:
+    def stage(self, cause: str, text: str) -> AnswerStage:
         """Its forces now."""
         data = self._run()
         known = {self.problem.pair(k) for k in range(len(self.problem.dynamics.contacts.points))}
@@ -101,7 +101,7 @@ class _Asked:
                 pair, signed = (first, second), -force
             found[pair] = found.get(pair, np.zeros(3)) + signed
             pressing += bool(wrench[0] > 0)
-        return Stage(cause, text, found, pressing)
+        return AnswerStage(cause, text, found, pressing)
 
     def creep(self) -> float | None:
         """The speed at which sticking contacts slip when nothing else accelerates them: b v = R f."""

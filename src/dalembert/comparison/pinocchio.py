@@ -17,7 +17,7 @@ from dalembert.formats.registry import is_of
 from dalembert.model import Mechanism
 
 if TYPE_CHECKING:
-    from dalembert.comparison.contact_forces import Answer, Problem
+    from dalembert.comparison.contact_forces import ContactAnswer, TouchingState
 
 
 class PinocchioPeer(Peer):
@@ -98,7 +98,7 @@ class PinocchioPeer(Peer):
         theirs = self.library.aba(self.model, self.data, their_q, their_v, c.tau(q, tau))
         return c.from_a(their_q, their_v, theirs)
 
-    def contact_answer(self, problem: Problem) -> Answer:
+    def contact_answer(self, problem: TouchingState) -> ContactAnswer:
         """Its forces at the contacts of a problem; see :mod:`dalembert.comparison.pinocchio_contacts`."""
         from dalembert.comparison.pinocchio_contacts import answer
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.comparison.contact_forces import Answer, Pair, Problem, Stage
+from dalembert.comparison.contact_forces import AnswerStage, ContactAnswer, Pair, TouchingState
 from dalembert.model import WORLD
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ TOLERANCE, ITERATIONS = 1e-13, 100_000
 """Of the solver."""
 
 
-def answer(peer: PinocchioPeer, problem: Problem) -> Answer:
+def answer(peer: PinocchioPeer, problem: TouchingState) -> ContactAnswer:
     """What Pinocchio says of the contacts of a problem.
 
     Args:
@@ -48,10 +48,10 @@ def answer(peer: PinocchioPeer, problem: Problem) -> Answer:
         remarks.append("torsional and rolling friction are not in Pinocchio's points of contact")
     if problem.mechanism.constraints:
         remarks.append("loop closures take no part in Pinocchio's contact forces here")
-    return Answer((Stage("", "", found, pressing),), remarks=tuple(remarks))
+    return ContactAnswer((AnswerStage("", "", found, pressing),), remarks=tuple(remarks))
 
 
-def _rows(peer: PinocchioPeer, problem: Problem, q: Any) -> tuple[np.ndarray, list[float]]:
+def _rows(peer: PinocchioPeer, problem: TouchingState, q: Any) -> tuple[np.ndarray, list[float]]:
     """Tangent 1, tangent 2 and normal of every point that touches, on Pinocchio's velocities; friction."""
     pin, model, data = peer.library, peer.model, peer.data
     pin.computeJointJacobians(model, data, q)
