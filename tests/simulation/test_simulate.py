@@ -408,7 +408,7 @@ def test_an_interrupt_of_a_long_motion_loses_only_the_last_samples(monkeypatch):
 
 
 def test_progress_is_shown_only_when_asked_for_or_on_a_terminal(capsys, monkeypatch):
-    monkeypatch.setattr("dalembert.simulation.progress.PATIENCE", 0.0)
+    monkeypatch.setattr("dalembert.text.progress.PATIENCE", 0.0)
     simulate(pendulum(), [1.0], None, 5.0)
     assert capsys.readouterr().err == ""
     simulate(pendulum(), [1.0], None, 5.0, progress=True, method="rk4", step=1e-3)
@@ -427,7 +427,7 @@ def test_progress_on_a_terminal_waits_until_work_is_long(monkeypatch):
         simulate(pendulum(), [1.0], None, 0.5, control=lambda t, q, v: (time.sleep(duration), [0.0])[1])
         return stream.getvalue()
 
-    monkeypatch.setattr("dalembert.simulation.progress.PATIENCE", 0.1)
+    monkeypatch.setattr("dalembert.text.progress.PATIENCE", 0.1)
     assert told(0.0, Terminal()) == ""
     assert told(0.01, io.StringIO()) == ""
     long = told(0.01, Terminal())

@@ -21,15 +21,12 @@ from typing import Any
 import numpy as np
 
 from dalembert.autodiff.program import DifferentiableProgram
-from dalembert.autodiff.wrapper import DifferentiableDynamics, batch_shape
+from dalembert.autodiff.wrapper import DifferentiableDynamics, QuantityInputs, batch_shape, differentiable
 from dalembert.autodiff.xla import Buffer, register
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, MissingExtraError
 from dalembert.kinematics.gradients import tangent
 from dalembert.kinematics.manifold import quaternion_places
-
-REST = ("wrenches", "t", "parameters")
-"""Inputs after the state, which are passed by name."""
 
 SLOPES = {"inverse_dynamics": "sensitivities", "forward_dynamics": "forward_dynamics_derivatives"}
 """Kernels of derivatives by q, v and the third argument."""
@@ -48,12 +45,7 @@ class JaxDynamics(DifferentiableDynamics):
 
     Wrenches, time and parameters are differentiable as well. Gradients with respect to a quaternion are those of the
     function continued to all lengths without depending on it.
-
-    Args:
-        dynamics: the kernels.
     """
-
-    takes_all = True
 
     def __init__(self, dynamics: Dynamics):
         super().__init__(dynamics)
@@ -66,30 +58,16 @@ class JaxDynamics(DifferentiableDynamics):
 
     def _function(self, quantity: str, **options: Any) -> Any:
         jax, dynamics = _jax(), self.dynamics
-        kernel = dynamics.kernel(quantity, **options)
-        ports = kernel.inputs
-        state = [port for port in ports if port.name not in REST]
-        call = _Call(dynamics, _differentiable(dynamics, quantity, options), SLOPES.get(quantity))
-        defaults = dict(zip((port.name for port in ports[::-1]), kernel.arguments.tail[::-1]))
+        inputs = QuantityInputs(quantity, dynamics.kernel(quantity, **options))
+        ports = inputs.ports
+        call = _Call(dynamics, differentiable(dynamics, quantity, options), SLOPES.get(quantity))
         places = quaternion_places(dynamics.mechanism.tree)
 
         def function(*arrays: Any, **rest: Any) -> Any:
-            if unknown := [name for name in rest if name not in {port.name for port in ports} or name not in REST]:
-                takes = ", ".join(port.name for port in ports if port.name in REST) or "none"
-                raise ArgumentError(f"{quantity} has no input {unknown[0]!r} to name; it takes {takes}")
-            if len(arrays) != len(state):
-                names = ", ".join(port.name for port in state)
-                raise ArgumentError(f"{quantity} takes {names}, then by name the others; got {len(arrays)} arrays")
-            given = [*arrays]
-            for port in ports[len(state) :]:
-                value = rest.get(port.name)
-                if value is None and port.name not in defaults:
-                    hint = kernel.arguments.hints.get(port.name, "")
-                    raise ArgumentError(f"{quantity} needs {port.name}: {hint}".rstrip(": "))
-                given.append(defaults[port.name] if value is None else value)
+            given = inputs.ordered(arrays, rest)
             found = [jax.numpy.asarray(x) for x in given]
             batch = batch_shape(quantity, ports, found)
-            dtype = _dtype(jax, dynamics, quantity, ports, found[: len(state)])
+            dtype = _dtype(jax, dynamics, quantity, ports, found[: len(inputs.state)])
             # Of one rank, for vmap puts its dimension before all others.
             wide = [
                 x.astype(dtype).reshape((1,) * (len(batch) + len(p.shape) - x.ndim) + x.shape)
@@ -101,16 +79,6 @@ class JaxDynamics(DifferentiableDynamics):
             return results[0] if len(results) == 1 else tuple(results)
 
         return function
-
-    def quantity(self, name: str, **options: Any) -> Any:
-        """Any quantity of the dynamics as a differentiable function of JAX arrays; wrenches, ``t`` and ``parameters``
-        are passed by name.
-
-        Args:
-            name: of the quantity, see :meth:`~dalembert.dynamics.Dynamics.kernel`.
-            options: of the quantity, such as ``frame``.
-        """
-        return self._function(name, **options)
 
     def rollout(
         self,
@@ -176,18 +144,6 @@ def _of_unit_length(jax: Any, q: Any, places: Sequence[int]) -> Any:
         eta = q[..., k : k + 4]
         q = q.at[..., k : k + 4].set(eta / jax.numpy.linalg.norm(eta, axis=-1, keepdims=True))
     return q
-
-
-def _differentiable(dynamics: Dynamics, quantity: str, options: dict[str, Any]) -> DifferentiableProgram:
-    """A quantity with its derivatives; remembered by the dynamics."""
-    place = ("differentiable", quantity, repr(sorted(options.items(), key=str)))
-    if place not in dynamics.made:
-        kernel = dynamics.kernel(quantity, **options)
-        dynamics.made[place] = DifferentiableProgram(
-            quantity, kernel.inputs, kernel.outputs, lambda: kernel.program, dynamics.key(quantity, **options),
-            dynamics.dtype, dynamics.device, kernel=kernel,
-        )  # fmt: skip
-    return dynamics.made[place]
 
 
 # -------------------------------------------------------------------------------------------------------- the primitive
@@ -298,7 +254,7 @@ def _by_matrices(jax: Any, call: _Call, primals: Any, tangents: Any, moving: Seq
     """The change of a result by those of q, v and the third argument."""
     jnp, dynamics = jax.numpy, call.dynamics
     assert call.slopes is not None
-    found = _primitive().bind(*primals, call=call.of(_differentiable(dynamics, call.slopes, {})))
+    found = _primitive().bind(*primals, call=call.of(differentiable(dynamics, call.slopes, {})))
     matrices = (found[3], found[2], found[1]) if call.slopes == "sensitivities" else found
     total: Any = 0
     for k in moving:

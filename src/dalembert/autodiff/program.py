@@ -58,6 +58,7 @@ class DifferentiableProgram:
         self.dtype, self.device, self.key, self.linear, self.level = dtype, device, key, linear, level
         self._make, self._transposed, self._given = program, transposed, kernel
         self._partial: dict[tuple[str, tuple[int, ...]], DifferentiableProgram] = {}
+        self.rules: dict[str, Any] = {}  # what frameworks made of it, by their names
 
     @cached_property
     def program(self) -> Program:

@@ -104,6 +104,11 @@ class DifferentiableRollout:
         given = {"q0": q0, "v0": v0, "control": control, "wrenches": wrenches, "parameters": parameters}
         return _Run(self, given).gradient(np.asarray(q, float), np.asarray(v, float))
 
+    @staticmethod
+    def array(x: Any) -> np.ndarray:
+        """An array as rollouts take it."""
+        return np.asarray(x, float)
+
     def batch(self, given: Mapping[str, Any]) -> tuple[int, ...]:
         """The batch dimensions of arguments together.
 

@@ -1,51 +1,34 @@
-"""What the wrappers for PyTorch and JAX have in common: functions, names, gradients with the shape of q.
-
-Our derivative kernels differentiate along tangent vectors, of which a quaternion has three. Frameworks want gradients
-with the shape of q, with four. The tangent vector of a change of the unit quaternion eta = [x, y, z, w] is
-
-    delta = S(eta) d eta ,   S = 2 [ w 1 - e~ , -e ]     (FORBES, w_b = S qdot),
-
-so a gradient along delta becomes S^T times it. That is the gradient of the function continued so that it does not
-depend on the length of the quaternion.
-"""
+"""What the wrappers for PyTorch and JAX have in common: functions, their arguments, and the programs behind them."""
 
 from __future__ import annotations
 
-import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
+from dalembert.autodiff.program import DifferentiableProgram
 from dalembert.dynamics import Dynamics
-from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.errors import ArgumentError
+
+REST = ("wrenches", "t", "parameters")
+"""QuantityInputs after the state, which are passed by name."""
 
 
 class DifferentiableDynamics(ABC):
-    """Inverse and forward dynamics as differentiable functions of the arrays of a framework.
+    """Inverse and forward dynamics, and every other quantity, as differentiable functions of the arrays of a framework.
 
     Args:
-        dynamics: the kernels, with or without constraints and force elements. Where only the state is an argument:
-            without wrenches, and all its parameters with values; what depends on time is taken at t = 0.
+        dynamics: the kernels, with or without constraints and force elements. What they were made with - wrenches,
+            time, parameters - are arguments.
     """
-
-    takes_all = False
-    """Whether wrenches, time and parameters are arguments, too."""
 
     def __init__(self, dynamics: Dynamics):
         if not isinstance(dynamics, Dynamics):
             raise ArgumentError(
                 f"{type(self).__name__} takes a Dynamics, got a {type(dynamics).__name__}; a mechanism becomes one by "
                 "Dynamics(mechanism)"
-            )
-        unset = [x for x, value in zip(dynamics.parameter_names, dynamics.parameter_values) if not np.isfinite(value)]
-        if not self.takes_all and (unset or dynamics.wrenches):
-            found = [f"parameter {x}" for x in unset] + [f"wrench on {x}" for x in dynamics.wrenches]
-            raise ArgumentError(
-                f"{type(self).__name__} takes a Dynamics without wrenches, all its parameters with values; this one "
-                f"has {', '.join(found)}. Symbols get numbers by Dynamics(mechanism, parameters={{name: value}}), or "
-                "when a mechanism is loaded, by parameters='default'"
             )
         self.dynamics = dynamics
         self._inverse = self._function("inverse_dynamics")
@@ -56,8 +39,8 @@ class DifferentiableDynamics(ABC):
         return type(self), (self.dynamics,)
 
     @abstractmethod
-    def _function(self, quantity: str) -> Callable[..., Any]:
-        """A quantity of three arguments as a function of the framework, with its derivatives."""
+    def _function(self, quantity: str, **options: Any) -> Callable[..., Any]:
+        """A quantity as a function of the framework, with its derivatives."""
 
     def inverse_dynamics(self, q: Any, v: Any, a: Any, **rest: Any) -> Any:
         """Generalised forces; differentiable with respect to all arguments.
@@ -66,8 +49,7 @@ class DifferentiableDynamics(ABC):
             q: positions, (..., nq).
             v: velocities, (..., nv).
             a: accelerations, (..., nv).
-            rest: for JAX ``wrenches`` (..., frames, 6), ``t`` (...) and ``parameters`` (..., k), as the kernel takes
-                them.
+            rest: ``wrenches`` (..., frames, 6), ``t`` (...) and ``parameters`` (..., k), as the kernel takes them.
         """
         return self._inverse(q, v, a, **rest)
 
@@ -82,17 +64,67 @@ class DifferentiableDynamics(ABC):
         """
         return self._forward(q, v, tau, **rest)
 
-    def _refuse_second(self, quantity: str) -> NoReturn:
-        """Say that derivatives are not differentiated again, and what to do."""
-        how = (
-            "Dynamics.inverse_dynamics_hessian has second derivatives"
-            if quantity == "inverse_dynamics"
-            else "use finite differences of forward_dynamics_derivatives"
-        )
-        raise UnsupportedError(f"second derivatives of {quantity} through {type(self).__name__} do not exist; {how}")
+    def quantity(self, name: str, **options: Any) -> Any:
+        """Any quantity of the dynamics as a differentiable function of arrays; wrenches, ``t`` and ``parameters`` are
+        passed by name.
+
+        Args:
+            name: of the quantity, see :meth:`~dalembert.dynamics.Dynamics.kernel`.
+            options: of the quantity, such as ``frame``.
+        """
+        return self._function(name, **options)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.dynamics.mechanism.name!r} on {self.dynamics.device}>"
+
+
+class QuantityInputs:
+    """What a function of a quantity takes: the state by position, the rest by name.
+
+    Args:
+        quantity: its name.
+        kernel: of the quantity.
+    """
+
+    def __init__(self, quantity: str, kernel: Any):
+        self.quantity, self.ports, self._arguments = quantity, kernel.inputs, kernel.arguments
+        self.state = [port for port in self.ports if port.name not in REST]
+        self._defaults = dict(zip((port.name for port in self.ports[::-1]), kernel.arguments.tail[::-1]))
+
+    def ordered(self, arrays: Sequence[Any], rest: dict[str, Any]) -> list[Any]:
+        """All inputs in order, with defaults where they are left out.
+
+        Args:
+            arrays: what was given by position.
+            rest: what was given by name.
+        """
+        named = [port.name for port in self.ports if port.name in REST]
+        if unknown := [name for name in rest if name not in named]:
+            takes = ", ".join(named) or "none"
+            raise ArgumentError(f"{self.quantity} has no input {unknown[0]!r} to name; it takes {takes}")
+        if len(arrays) != len(self.state):
+            names = ", ".join(port.name for port in self.state)
+            raise ArgumentError(f"{self.quantity} takes {names}, then by name the others; got {len(arrays)} arrays")
+        given = [*arrays]
+        for name in named:
+            value = rest.get(name)
+            if value is None and name not in self._defaults:
+                hint = self._arguments.hints.get(name, "")
+                raise ArgumentError(f"{self.quantity} needs {name}: {hint}".rstrip(": "))
+            given.append(self._defaults[name] if value is None else value)
+        return given
+
+
+def differentiable(dynamics: Dynamics, quantity: str, options: dict[str, Any]) -> DifferentiableProgram:
+    """A quantity with its derivatives; remembered by the dynamics."""
+    place = ("differentiable", quantity, repr(sorted(options.items(), key=str)))
+    if place not in dynamics.made:
+        kernel = dynamics.kernel(quantity, **options)
+        dynamics.made[place] = DifferentiableProgram(
+            quantity, kernel.inputs, kernel.outputs, lambda: kernel.program, dynamics.key(quantity, **options),
+            dynamics.dtype, dynamics.device, kernel=kernel,
+        )  # fmt: skip
+    return dynamics.made[place]
 
 
 def batch_shape(name: str, ports: Sequence[Any], arrays: Sequence[Any]) -> tuple[int, ...]:
@@ -111,12 +143,3 @@ def batch_shape(name: str, ports: Sequence[Any], arrays: Sequence[Any]) -> tuple
     except ValueError as error:
         shapes = ", ".join(f"{port.name} {tuple(x.shape[:rank])}" for x, port, rank in zip(arrays, ports, own))
         raise ArgumentError(f"{name}: batch shapes do not fit together: {shapes}") from error
-
-
-def operation_name(dynamics: Dynamics, quantity: str) -> str:
-    """A name that distinguishes operations by what they compute, and where."""
-    identity = (dynamics.key(quantity), str(dynamics.dtype), dynamics.device, dynamics.parameter_values.tolist())
-    return f"{quantity}_{hashlib.sha256(repr(identity).encode()).hexdigest()[:16]}"
-
-
-# -------------------------------------------------------------------------------------- gradients along tangent vectors

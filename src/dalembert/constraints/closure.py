@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.algebra.scalar import Scalar
 from dalembert.constraints.loops import HALF_TURNS
 from dalembert.constraints.rank import UNDECIDED_DIRECTION, Decomposition, Known
 from dalembert.constraints.state import State
 from dalembert.errors import ArgumentError, ModelWarning, SingularityError
 from dalembert.kinematics.manifold import moved
-from dalembert.model import Mechanism
+from dalembert.model import Constraint, Mechanism
 from dalembert.model.checks import expect_names, expect_real, expect_whole, real_array
 from dalembert.model.names import by_joint
 from dalembert.text.layout import counted
@@ -223,13 +224,23 @@ def mirrored(
         what: which closures are looked at: those of axes, of frames.
     """
     state = State(system.numbers, q, None, t)
-    found = []
-    for item in system.numbers.constraints:
-        if (turned := HALF_TURNS.get(item.kind)) in what:
-            R = state.pair(item).rotation
-            if (R[2, 2] if turned == "axes" else np.trace(np.asarray(R, dtype=float)) - 1) < 0:
-                found.append(item.name)
-    return found
+    closures = [item for item in system.numbers.constraints if HALF_TURNS.get(item.kind) in what]
+    return [item.name for item in closures if facing(state, item) < 0]
+
+
+def facing(state: State, item: Constraint) -> Scalar:
+    """The cosine, or one that has its sign, that is negative where axes or frames of a closure are more than a quarter
+    turn apart; one for constraints that have none.
+
+    Args:
+        state: of the mechanism, over any scalar.
+        item: the constraint.
+    """
+    turned = HALF_TURNS.get(item.kind)
+    if turned is None:
+        return 1.0
+    R = state.pair(item).rotation
+    return R[2, 2] if turned == "axes" else R[0, 0] + R[1, 1] + R[2, 2] - 1
 
 
 # ------------------------------------------------------------------------------------------------------ assembly modes

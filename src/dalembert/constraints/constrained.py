@@ -64,6 +64,9 @@ class Constrained(Protocol):
     def evaluate(self, quantity: str, *state: Any, **options: Any) -> Any:
         """The results of a kernel in double precision, whatever the device."""
 
+    def design(self, parameters: Any) -> np.ndarray | None:
+        """Values of the parameters as an array, (..., p), where any are given."""
+
     def known(self, q: Any, t: Any, positional: bool = False) -> Known:
         """What is known of the rank of G at positions."""
 

@@ -23,6 +23,7 @@ import numpy as np
 
 from dalembert.constraints.arguments import velocities_named
 from dalembert.constraints.closure import check_gradients, start_of
+from dalembert.constraints.design import designed
 from dalembert.constraints.rank import NEAR_SINGULAR, RANK_TOLERANCE, UNDECIDED_DIRECTION, Decomposition, Known
 from dalembert.constraints.scaling import column_scale
 from dalembert.constraints.state import States
@@ -295,13 +296,21 @@ def _least_energy(M: np.ndarray, G: np.ndarray, missing: np.ndarray) -> Solution
     for _ in range(PROXIMAL_STEPS):
         last = found.a
         found = solve(regular, G, trace @ last, missing)
-        if not np.isfinite(found.a).all() or np.abs(found.a - last).max(initial=0.0) <= 1e-15 * np.abs(last).max():
+        if not np.isfinite(found.a).all() or np.abs(found.a - last).max(initial=0.0) <= 1e-15 * np.abs(last).max(
+            initial=0.0
+        ):
             break
     return found
 
 
 def project_velocity(
-    system: Constrained, q: Any, v: Any, t: Any = 0.0, keep: Sequence[str] = (), tolerance: float = 1e-9
+    system: Constrained,
+    q: Any,
+    v: Any,
+    t: Any = 0.0,
+    keep: Sequence[str] = (),
+    tolerance: float = 1e-9,
+    parameters: Any = None,
 ) -> np.ndarray:
     """Velocities that satisfy the constraints: v + dv with dv of least kinetic energy.
 
@@ -312,15 +321,17 @@ def project_velocity(
         t: time, s.
         keep: joints, or single velocities, whose velocities must not change.
         tolerance: largest violation, relative to the size of the velocities.
+        parameters: values of the parameters, (..., p) or by name; those of the system by default.
     """
-    states = _states(system, q, {"v": v}, t)
+    states = _states(system, q, {"v": v}, t, parameters)
 
-    def nearest(q: np.ndarray, v: np.ndarray, t: float) -> np.ndarray:
-        _, G, rate, _ = system.evaluate("constraints", start_of(system, q), v, t)
+    def nearest(*state: Any) -> np.ndarray:
+        own, (q, v, t) = designed(system, state, 3)
+        _, G, rate, _ = own.evaluate("constraints", start_of(system, q), v, t)
         check_gradients(system, G, t)
-        if wrong := violation(system, q, None, t, ("q", "v"), DRIFT_LIMIT):
+        if wrong := violation(own, q, None, t, ("q", "v"), DRIFT_LIMIT):
             raise ArgumentError(f"project_velocity: {wrong}")
-        return _nearest(system, q, v, t, (G, rate), keep, tolerance, "velocities")
+        return _nearest(own, q, v, t, (G, rate), keep, tolerance, "velocities")
 
     return states.gathered(states.each(nearest), (system.mechanism.nv,))
 
@@ -333,6 +344,7 @@ def project_acceleration(
     t: Any = 0.0,
     keep: Sequence[str] = (),
     tolerance: float = 1e-9,
+    parameters: Any = None,
 ) -> np.ndarray:
     """Accelerations that satisfy the constraints: a + da with da of least Gaussian constraint, da^T M da.
 
@@ -344,26 +356,27 @@ def project_acceleration(
         t: time, s.
         keep: joints, or single velocities, whose accelerations must not change.
         tolerance: largest violation, relative to the size of the accelerations.
+        parameters: values of the parameters, (..., p) or by name; those of the system by default.
     """
-    states = _states(system, q, {"v": v, "a": a}, t)
+    states = _states(system, q, {"v": v, "a": a}, t, parameters)
 
-    def nearest(q: np.ndarray, v: np.ndarray, a: np.ndarray, t: float) -> np.ndarray:
-        _, G, _, gamma = system.evaluate("constraints", start_of(system, q), v, t)
+    def nearest(*state: Any) -> np.ndarray:
+        own, (q, v, a, t) = designed(system, state, 4)
+        _, G, _, gamma = own.evaluate("constraints", start_of(system, q), v, t)
         check_gradients(system, G, t)
-        refuse_far(system, q, v, t, "project_acceleration")
+        refuse_far(own, q, v, t, "project_acceleration")
         floor = float(np.square(v).max(initial=0.0))
-        return _nearest(system, q, a, t, (G, gamma), keep, tolerance, "accelerations", floor)
+        return _nearest(own, q, a, t, (G, gamma), keep, tolerance, "accelerations", floor)
 
     return states.gathered(states.each(nearest), (system.mechanism.nv,))
 
 
-def _states(system: Constrained, q: Any, vectors: dict[str, Any], t: Any) -> States:
-    """States, each part by joint name or as an array."""
-    mechanism, names = system.mechanism, system.velocity_names()
-    for name, x in vectors.items():
-        if isinstance(x, Mapping):
-            vectors[name] = by_joint(mechanism, x, name, np.zeros(mechanism.nv), mechanism.v_slice, entries=names)
-    return States(mechanism, start_of(system, q) if isinstance(q, Mapping) else q, vectors, t)
+def _states(system: Constrained, q: Any, vectors: dict[str, Any], t: Any, parameters: Any) -> States:
+    """States; positions that are given by joint name are for the other joints those of the reference."""
+    mechanism = system.mechanism
+    if isinstance(q, Mapping):
+        q = by_joint(mechanism, q, "q", np.asarray(system.reference, float), mechanism.q_slice, batch=True)
+    return States(mechanism, q, vectors, t, system.design(parameters))
 
 
 def _nearest(

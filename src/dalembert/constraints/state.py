@@ -5,7 +5,7 @@ And states in numbers, one or a batch of them, taken one after the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +21,7 @@ from dalembert.kinematics.relative import Pair
 from dalembert.kinematics.step import Step, steps
 from dalembert.model import WORLD, Mechanism, Tree
 from dalembert.model.checks import real_array
+from dalembert.model.names import by_joint, velocity_names
 from dalembert.tracing.program import Program
 
 
@@ -115,18 +116,30 @@ class States:
 
     Args:
         mechanism: the mechanism.
-        q: positions, (..., nq).
-        vectors: name -> array (..., nv).
+        q: positions, (..., nq); or by joint name, others neutral.
+        vectors: name -> array (..., nv); or by name of a joint or a single velocity, others zero.
         t: time, s, (...).
+        parameters: values of the parameters, (..., p); the first of what a state consists of, where they are given.
     """
 
-    def __init__(self, mechanism: Mechanism, q: Any, vectors: dict[str, Any], t: Any = 0.0):
-        given = {k: real_array(x, k) for k, x in {"q": q, **vectors}.items()}
+    def __init__(
+        self, mechanism: Mechanism, q: Any, vectors: dict[str, Any], t: Any = 0.0, parameters: np.ndarray | None = None
+    ):
+        if isinstance(q, Mapping):
+            q = by_joint(mechanism, q, "q", mechanism.neutral, mechanism.q_slice, batch=True)
+        singles, still = velocity_names(mechanism), np.zeros(mechanism.nv)
+        given = {"q": real_array(q, "q")}
+        for name, x in vectors.items():
+            if isinstance(x, Mapping):
+                x = by_joint(mechanism, x, name, still, mechanism.v_slice, batch=True, entries=singles)
+            given[name] = real_array(x, name)
         for name, array in given.items():
-            size = mechanism.nq if name == "q" else mechanism.nv
+            size = array.shape[-1] if name == "parameters" else mechanism.nq if name == "q" else mechanism.nv
             if array.ndim == 0 or array.shape[-1] != size:
                 raise ArgumentError(f"{name} has shape {array.shape}, but {mechanism.name!r} needs (..., {size})")
         clock = real_array(t, "t")
+        if parameters is not None:
+            given = {"parameters": parameters, **given}
         try:
             self.batch = np.broadcast_shapes(clock.shape, *(x.shape[:-1] for x in given.values()))
         except ValueError:

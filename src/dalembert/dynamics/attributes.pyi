@@ -18,10 +18,14 @@ from dalembert.dynamics.results import (
     CartesianLinearizationResult,
     CentroidalResult,
     ClosingResult,
+    ClosureScaleResult,
     ContactPointsResult,
+    ContactStepDerivativesResult,
     ContactStepResult,
+    ContactTermsResult,
     ForwardDynamicsDerivativesResult,
     ForwardDynamicsVariationResult,
+    GeneralizedLinksResult,
     InverseDynamicsDerivativesNonzerosResult,
     InverseDynamicsDerivativesResult,
     InverseDynamicsHessianResult,
@@ -614,6 +618,25 @@ class ForwardDynamicsVariation(Kernel):
         threads: int | None = None,
     ) -> ForwardDynamicsVariationResult: ...
 
+class GeneralizedLinks(Kernel):
+    """First moments U of the generalized links with two derivatives by time, moments mu of the augmented links,
+    inertia tensors E of the generalized links; about their origins, in the axes of the links of
+    mechanism.tree.
+    """
+
+    def __call__(  # type: ignore[override]
+        self,
+        q: State,
+        v: State,
+        a: State,
+        *more: Numbers | Mapping[str, Numbers],
+        wrenches: Numbers | Mapping[str, Numbers] = ...,
+        parameters: Numbers | Mapping[str, Numbers] = ...,
+        t: Numbers = ...,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> GeneralizedLinksResult: ...
+
 class VelocityDerivatives(FrameQuantity):
     """Derivatives of a frame's velocity, [linear; angular]; dq along tangent vectors."""
 
@@ -850,6 +873,20 @@ class Closing(Kernel):
         threads: int | None = None,
     ) -> ClosingResult: ...
 
+class ClosureScale(Kernel):
+    """Sizes of rows of loops, one for others; cosines that are negative where closures are half a turn apart."""
+
+    def __call__(  # type: ignore[override]
+        self,
+        q: State,
+        *more: Numbers | Mapping[str, Numbers],
+        wrenches: Numbers | Mapping[str, Numbers] = ...,
+        parameters: Numbers | Mapping[str, Numbers] = ...,
+        t: Numbers = ...,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ClosureScaleResult: ...
+
 class ElementForces(Kernel):
     """Generalised forces of the force elements, one row each, with the sign of tau."""
 
@@ -944,9 +981,9 @@ class Linearization(Kernel):
     ) -> LinearizationResult: ...
 
 class ContactStep(FrameQuantity):
-    """A step h of semi-implicit Euler with rigid contacts: q, v and impulses after it; residuals, m/s and N s; the
-    normal velocity of every point, its slip, m/s, its mode (0 open, 1 sticks, 2 slides); energy lost by
-    friction, by impacts, and (negative: brought in) by taking away depths, J.
+    """A step h of semi-implicit Euler with contacts, rigid or convex: q, v and impulses after it; residuals, m/s and
+    N s; the normal velocity of every point, its slip, m/s, its mode (0 open, 1 sticks, 2 slides); energy lost
+    by friction, by impacts, and (negative: brought in) by taking away depths, J.
     """
 
     def __call__(  # type: ignore[override]
@@ -958,12 +995,54 @@ class ContactStep(FrameQuantity):
         h: Numbers,
         *more: Numbers | Mapping[str, Numbers],
         sweeps: int = 10,
+        solver: str = "gauss-seidel",
         wrenches: Numbers | Mapping[str, Numbers] = ...,
         parameters: Numbers | Mapping[str, Numbers] = ...,
         t: Numbers = ...,
         out: Any = None,
         threads: int | None = None,
     ) -> ContactStepResult: ...
+
+class ContactStepDerivatives(FrameQuantity):
+    """State-space matrices of a step with rigid contacts, x = (dq, v), dq along tangent vectors: dx' = A dx + B
+    dtau. They are those of the modes the step ends in; at a change of mode they jump.
+    """
+
+    def __call__(  # type: ignore[override]
+        self,
+        q: State,
+        v: State,
+        tau: State,
+        impulses: Numbers,
+        h: Numbers,
+        *more: Numbers | Mapping[str, Numbers],
+        sweeps: int = 10,
+        solver: str = "gauss-seidel",
+        wrenches: Numbers | Mapping[str, Numbers] = ...,
+        parameters: Numbers | Mapping[str, Numbers] = ...,
+        t: Numbers = ...,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ContactStepDerivativesResult: ...
+
+class ContactTerms(Kernel):
+    """Accelerations without contacts, inertia matrix, rows of constraints and of contacts, rates of these times v,
+    rates of positions; of normals the gap, of limits the distance to either end; of normals the restitution,
+    of disks the coefficient, of dry friction the largest force.
+    """
+
+    def __call__(  # type: ignore[override]
+        self,
+        q: State,
+        v: State,
+        tau: State,
+        *more: Numbers | Mapping[str, Numbers],
+        wrenches: Numbers | Mapping[str, Numbers] = ...,
+        parameters: Numbers | Mapping[str, Numbers] = ...,
+        t: Numbers = ...,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ContactTermsResult: ...
 
 class ContactPoints(Kernel):
     """Gap of every point of contact, m, its place in the world, m, and normal, tangent 1 and tangent 2 as rows."""
@@ -1046,6 +1125,7 @@ class QuantityAttributes:
     kinetic_energy_gradient: KineticEnergyGradient
     inverse_dynamics_variation: InverseDynamicsVariation
     forward_dynamics_variation: ForwardDynamicsVariation
+    generalized_links: GeneralizedLinks
     velocity_derivatives: VelocityDerivatives
     acceleration_derivatives: AccelerationDerivatives
     hessian: Hessian
@@ -1059,6 +1139,7 @@ class QuantityAttributes:
     cartesian_linearization: CartesianLinearization
     positions: Positions
     closing: Closing
+    closure_scale: ClosureScale
     element_forces: ElementForces
     terms: Terms
     multipliers: Multipliers
@@ -1066,6 +1147,8 @@ class QuantityAttributes:
     places: Places
     linearization: Linearization
     contact_step: ContactStep
+    contact_step_derivatives: ContactStepDerivatives
+    contact_terms: ContactTerms
     contact_points: ContactPoints
     contact_rows: ContactRows
     contact_velocities: ContactVelocities

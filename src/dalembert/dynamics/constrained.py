@@ -18,8 +18,10 @@ from dalembert.algorithms import energy
 from dalembert.algorithms.forward_dynamics.factor_and_solve import with_armature
 from dalembert.algorithms.inertia_matrix.two_sided import two_sided
 from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_links
+from dalembert.constraints.closure import facing
 from dalembert.constraints.pivots import Pivots
 from dalembert.constraints.rows import Rows
+from dalembert.constraints.scaling import row_units
 from dalembert.constraints.state import State
 from dalembert.constraints.straight_line import by_multipliers, by_projection, satisfied
 from dalembert.dynamics import derived, tree
@@ -39,6 +41,13 @@ def positions(s: Setting, q: Array, t: Scalar) -> tuple[Array, Array]:
 def closing(s: Setting, q: Array, t: Scalar) -> tuple[Array, Array]:
     """phi and G for assembly, whose residuals do not vanish after half a turn."""
     return s.constraints.closing(s.state(q, None, t))
+
+
+def closure_scale(s: Setting, q: Array) -> tuple[Array, Array]:
+    """Sizes of the rows of loops, one for others; and cosines that are negative after half a turn."""
+    state, m = s.state(q), s.mechanism
+    units = row_units(m, s.constraints, [1.0] * s.constraints.count)
+    return arrays.asarray(units), arrays.asarray([facing(state, item) for item in m.constraints])
 
 
 def constraints(s: Setting, q: Array, v: Array, t: Scalar) -> tuple[Array, Array, Array, Array]:
@@ -251,6 +260,8 @@ CONSTRAINED: dict[str, Quantity] = {
         "Residuals of positions (zero for rows on velocities only) and the Jacobian of all rows."),
     "closing": Quantity(("q", "t"), {"phi": ("rows",), "G": _OBLONG}, closing,
         "Residuals of positions for assembly, 2 sin(x/2) in the place of sin(x), and their Jacobian."),
+    "closure_scale": Quantity(("q",), {"units": ("rows",), "facing": ("constraints",)}, closure_scale,
+        "Sizes of rows of loops, one for others; cosines that are negative where closures are half a turn apart."),
     "constraints": Quantity(
         ("q", "v", "t"), {"phi": ("rows",), "G": _OBLONG, "rate": ("rows",), "gamma": ("rows",)}, constraints,
         "phi = 0, G v = rate, G a = gamma."),

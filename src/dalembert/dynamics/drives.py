@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dalembert.constraints.arguments import velocities_named
 from dalembert.constraints.closure import check_gradients
+from dalembert.constraints.design import designed
 from dalembert.constraints.rank import RANK_TOLERANCE, ZERO_SINGULAR_VALUE, Decomposition
 from dalembert.constraints.solve import project_acceleration
 from dalembert.constraints.state import States
@@ -79,7 +80,12 @@ def drive_forces(system: Dynamics, state: States, actuated: Sequence[str], weigh
                 "name that one"
             )
     sizes = cache(partial(_sizes, system, state))  # asked for only where accelerations miss a row
-    found = state.each(partial(_drives, system, sizes=sizes, actuated=actuated, weights=weights))
+
+    def drives(*one: Any) -> Drives:
+        own, (q, v, a, t) = designed(system, one, 4)
+        return _drives(own, q, v, a, t, sizes=sizes, actuated=actuated, weights=weights)
+
+    found = state.each(drives)
     return Drives(
         state.gathered([x.tau for x in found], (system.mechanism.nv,)),
         state.gathered([x.multipliers for x in found], (system.constraints.count,)),
@@ -146,8 +152,9 @@ def _sizes(system: Dynamics, state: States) -> np.ndarray:
     constraint have one measure, and so have its angles: some of them may be small all the time.
     """
     most = np.zeros(system.constraints.count)
-    for q, v, a, t in state:
-        _, G, _, gamma = system.evaluate("constraints", q, v, t)
+    for one in state:
+        own, (q, v, a, t) = designed(system, one, 4)
+        _, G, _, gamma = own.evaluate("constraints", q, v, t)
         with np.errstate(invalid="ignore", over="ignore"):
             found = np.abs(G) @ np.abs(a) + np.abs(gamma)
         most = np.maximum(most, np.where(np.isfinite(found), found, 0.0))

@@ -30,6 +30,8 @@ from dalembert.algorithms.selection import contest, plans, select_algorithm
 from dalembert.constraints import closure
 from dalembert.constraints.analysis import Analysis, analyse
 from dalembert.constraints.arguments import single, velocities_named
+from dalembert.constraints.assemblies import AssembledStates, assemble_all
+from dalembert.constraints.design import Design
 from dalembert.constraints.forces import ForceSet
 from dalembert.constraints.pivots import Pivots, choose_pivots, choose_positional
 from dalembert.constraints.rank import Known
@@ -885,6 +887,7 @@ class Dynamics(QuantityAttributes):
         tolerance: float | None = None,
         wrenches: Any = None,
         damping: float = 0.0,
+        parameters: Any = None,
     ) -> Solution:
         """Accelerations and multipliers at any position, also where rows are redundant or lose rank; any batch shape.
 
@@ -903,11 +906,13 @@ class Dynamics(QuantityAttributes):
                 constraints by e, below 100 sqrt(e), at most 1e-2, so that redundant rows stay so there.
             wrenches: on the frames that have any, (..., frames, 6); zero by default.
             damping: of singular values below this part of the largest less is demanded the smaller they are.
+            parameters: values of the parameters, (..., p) or by name; those of this Dynamics by default.
         """
-        M, f, G, gamma = self.evaluate("terms", q, v, tau, t, wrenches=wrenches)
+        own = self.for_design(parameters)
+        M, f, G, gamma = own.evaluate("terms", q, v, tau, t, wrenches=wrenches)
         if tolerance is not None:
             return solve(M, G, f, gamma, method, tolerance, damping=damping)
-        return solve(M, G, f, gamma, method, known=self.known(q, t), damping=damping)
+        return solve(M, G, f, gamma, method, known=own.known(q, t), damping=damping)
 
     def _refuse_wrenches(self, what: str) -> None:
         """What has no input for external wrenches must not compute as if there were none."""
@@ -918,7 +923,15 @@ class Dynamics(QuantityAttributes):
             )
 
     def drive_forces(
-        self, q: Any, v: Any, a: Any, t: Any = 0.0, *, actuated: Sequence[str], weights: Sequence[float] | None = None
+        self,
+        q: Any,
+        v: Any,
+        a: Any,
+        t: Any = 0.0,
+        *,
+        actuated: Sequence[str],
+        weights: Sequence[float] | None = None,
+        parameters: Any = None,
     ) -> Drives:
         """Forces of the drives for a motion, any batch shape; with surplus drives, of least sum of (tau / weight)^2.
 
@@ -933,9 +946,11 @@ class Dynamics(QuantityAttributes):
             t: time, s.
             actuated: names of the driven joints, or of single velocities (see :meth:`velocity_names`).
             weights: one per driven velocity, larger for stronger drives; all equal by default.
+            parameters: values of the parameters, (..., p) or by name; those of this Dynamics by default.
         """
         self._refuse_wrenches("drive_forces")
-        return drive_forces(self, States(self.mechanism, q, {"v": v, "a": a}, t), actuated, weights)
+        states = States(self.mechanism, q, {"v": v, "a": a}, t, self.design(parameters))
+        return drive_forces(self, states, actuated, weights)
 
     def reactions(
         self,
@@ -1001,7 +1016,7 @@ class Dynamics(QuantityAttributes):
         """
         return analyse(self, q, t, v=v)
 
-    def residual(self, q: Any, t: float = 0.0) -> dict[str, np.ndarray]:
+    def residual(self, q: Any, t: float = 0.0, *, parameters: Any = None) -> dict[str, np.ndarray]:
         """Residuals of the constraints on positions, by name of the constraint: m, and of angles x sin(x).
 
         Of a distance d that should be L, it is (d^2 - L^2) / 2L, which is d - L where that is small.
@@ -1009,22 +1024,97 @@ class Dynamics(QuantityAttributes):
         Args:
             q: positions.
             t: time, s.
+            parameters: values of the parameters, (..., p) or by name; those of this Dynamics by default.
         """
-        phi = self.evaluate("positions", q, t)[0]
+        phi = self.evaluate("positions", q, t, parameters=self.design(parameters))[0]
         return {name: phi[..., self.constraints.slice(name)] for name in self.constraints.info}
 
-    def assemble(self, q: Any = None, t: float = 0.0, keep: Sequence[str] = (), **options: Any) -> np.ndarray:
-        """Positions that satisfy the constraints, downhill from the given ones, or else from others around them.
+    def assemble(
+        self, q: Any = None, t: Any = 0.0, keep: Sequence[str] = (), *, parameters: Any = None, **options: Any
+    ) -> np.ndarray:
+        """Positions that satisfy the constraints, downhill from the given ones, or else from others around them; any
+        batch shape. SingularityError where there is a state from which none are found; :meth:`assemblies` gives every
+        state a status instead.
 
         Args:
             q: where to start; the reference by default, also for joints that are left out where it is given by joint
                 name. Which of several assemblies is found depends on it.
             t: time, s.
             keep: joints whose positions must not change.
+            parameters: values of the parameters, (..., p) or by name: a batch of designs; those of this Dynamics by
+                default.
             options: of :func:`dalembert.constraints.closure.assemble`: ``tolerance``, ``iterations``, ``restarts``
                 (0: only downhill from the given ones) and ``seed``.
         """
-        return closure.assemble(self, self.reference if q is None else q, t, keep, **options)
+        start = self.reference if q is None else q
+        if isinstance(start, Mapping):
+            start = by_joint(self.mechanism, start, "q", self.reference, self.mechanism.q_slice, batch=True)
+        if parameters is None and np.ndim(start) < 2 and np.ndim(t) == 0:
+            return closure.assemble(self, start, t, keep, **options)
+        found = self.assemblies(start, t, keep, parameters=parameters, **options)
+        if not found.assembled.all():
+            where = tuple(np.argwhere(~found.assembled)[0].tolist())
+            which = f"state {list(where)} of the batch" if where else "this design"
+            many = f"{np.count_nonzero(~found.assembled)} of {found.assembled.size} states; " if where else ""
+            raise SingularityError(
+                f"{self.mechanism.name!r} cannot be assembled: {many}{which} is {found.status[where]!s}, residual "
+                f"{found.residual[where]:.3g}",
+                argument="parameters" if parameters is not None else "q",
+                remedy="assemblies(...) gives positions of those that can be, and a status for every one",
+            )
+        return found.q
+
+    def assemblies(
+        self, q: Any = None, t: Any = 0.0, keep: Sequence[str] = (), *, parameters: Any = None, **options: Any
+    ) -> AssembledStates:
+        """The same for many starts, times and designs, with a status for every one of them: a study of lengths.
+
+        Args:
+            q: where to start, (..., nq), or by joint name; the reference by default.
+            t: time, s, (...).
+            keep: joints whose positions must not change.
+            parameters: values of the parameters, (..., p) or by name; those of this Dynamics by default.
+            options: of :func:`dalembert.constraints.assemblies.assemble_all`: ``tolerance``, ``iterations``,
+                ``restarts``, ``seed`` and ``progress``.
+        """
+        own, values = self, self.design(parameters)
+        if values is not None and not self._parameters.complete:  # units of rows need numbers: those of the first
+            own = self._with(
+                parameters=dict(zip(self.parameter_names, values.reshape(-1, values.shape[-1])[0].tolist()))
+            )
+        return assemble_all(own, own.reference if q is None else q, t, keep, parameters=values, **options)
+
+    def design(self, parameters: Any) -> np.ndarray | None:
+        """Values of the parameters as an array (..., p); None if none are given.
+
+        Args:
+            parameters: an array, or values by name, those that are left out being those of this Dynamics.
+        """
+        if parameters is None:
+            return None
+        if not self.parameter_names:
+            raise ArgumentError(
+                f"{self.mechanism.name!r} has no parameters", argument="parameters",
+                remedy="leave symbols in the mechanism, or name numbers: Dynamics(mechanism, parameters=['link.mass'])",
+            )  # fmt: skip
+        if isinstance(parameters, Mapping):
+            return self.by_name("parameters", "parameters", parameters)
+        values = real_array(parameters, "parameters")
+        if values.shape[-1:] != (len(self.parameter_names),):
+            raise ArgumentError(
+                f"parameters have shape {values.shape}, but {self.mechanism.name!r} needs "
+                f"(..., {len(self.parameter_names)}): {', '.join(self.parameter_names)}"
+            )
+        return values
+
+    def for_design(self, parameters: Any) -> Any:
+        """The same dynamics as seen by numerics, with other values of its parameters, and the kernels it has.
+
+        Args:
+            parameters: as for :meth:`design`.
+        """
+        values = self.design(parameters)
+        return self if values is None else Design(self, values)
 
     def assembly_modes(
         self, q: Any = None, t: float = 0.0, keep: Sequence[str] = (), **options: Any
@@ -1040,7 +1130,9 @@ class Dynamics(QuantityAttributes):
         """
         return closure.assembly_modes(self, q, t, keep, **options)
 
-    def project_velocity(self, q: Any, v: Any, t: Any = 0.0, keep: Sequence[str] = ()) -> np.ndarray:
+    def project_velocity(
+        self, q: Any, v: Any, t: Any = 0.0, keep: Sequence[str] = (), *, parameters: Any = None
+    ) -> np.ndarray:
         """Velocities that satisfy the constraints, nearest to the given ones in kinetic energy; any batch shape.
 
         Args:
@@ -1048,10 +1140,13 @@ class Dynamics(QuantityAttributes):
             v: velocities to start from, or by joint name, others zero.
             t: time, s.
             keep: joints, or single velocities (see :meth:`velocity_names`), whose velocities must not change.
+            parameters: values of the parameters, (..., p) or by name; those of this Dynamics by default.
         """
-        return project_velocity(self, q, v, t, keep)
+        return project_velocity(self, q, v, t, keep, parameters=parameters)
 
-    def project_acceleration(self, q: Any, v: Any, a: Any, t: Any = 0.0, keep: Sequence[str] = ()) -> np.ndarray:
+    def project_acceleration(
+        self, q: Any, v: Any, a: Any, t: Any = 0.0, keep: Sequence[str] = (), *, parameters: Any = None
+    ) -> np.ndarray:
         """Accelerations that satisfy the constraints, nearest to the given ones in the sense of Gauss; any batch shape.
 
         Args:
@@ -1060,8 +1155,9 @@ class Dynamics(QuantityAttributes):
             a: accelerations to start from, or by joint name, others zero.
             t: time, s.
             keep: joints, or single velocities (see :meth:`velocity_names`), whose accelerations must not change.
+            parameters: values of the parameters, (..., p) or by name; those of this Dynamics by default.
         """
-        return project_acceleration(self, q, v, a, t, keep)
+        return project_acceleration(self, q, v, a, t, keep, parameters=parameters)
 
     def __repr__(self) -> str:
         fields: dict[str, Any] = {"nq": self.mechanism.nq, "nv": self.mechanism.nv}

@@ -92,6 +92,19 @@ class ForwardDynamicsVariationResult(NamedTuple):
     da: Array
 
 
+class GeneralizedLinksResult(NamedTuple):
+    """First moments U of the generalized links with two derivatives by time, moments mu of the augmented links,
+    inertia tensors E of the generalized links; about their origins, in the axes of the links of
+    mechanism.tree.
+    """
+
+    U: Array
+    Ud: Array
+    Udd: Array
+    mu: Array
+    E: Array
+
+
 class VelocityDerivativesResult(NamedTuple):
     """Derivatives of a frame's velocity, [linear; angular]; dq along tangent vectors."""
 
@@ -147,6 +160,13 @@ class ClosingResult(NamedTuple):
     G: Array
 
 
+class ClosureScaleResult(NamedTuple):
+    """Sizes of rows of loops, one for others; cosines that are negative where closures are half a turn apart."""
+
+    units: Array
+    facing: Array
+
+
 class TermsResult(NamedTuple):
     """M a = f + G^T multipliers, G a = gamma."""
 
@@ -185,9 +205,9 @@ class LinearizationResult(NamedTuple):
 
 
 class ContactStepResult(NamedTuple):
-    """A step h of semi-implicit Euler with rigid contacts: q, v and impulses after it; residuals, m/s and N s; the
-    normal velocity of every point, its slip, m/s, its mode (0 open, 1 sticks, 2 slides); energy lost by
-    friction, by impacts, and (negative: brought in) by taking away depths, J.
+    """A step h of semi-implicit Euler with contacts, rigid or convex: q, v and impulses after it; residuals, m/s and
+    N s; the normal velocity of every point, its slip, m/s, its mode (0 open, 1 sticks, 2 slides); energy lost
+    by friction, by impacts, and (negative: brought in) by taking away depths, J.
     """
 
     q_next: Array
@@ -199,6 +219,31 @@ class ContactStepResult(NamedTuple):
     slip: Array
     mode: Array
     losses: Array
+
+
+class ContactStepDerivativesResult(NamedTuple):
+    """State-space matrices of a step with rigid contacts, x = (dq, v), dq along tangent vectors: dx' = A dx + B
+    dtau. They are those of the modes the step ends in; at a change of mode they jump.
+    """
+
+    A: Array
+    B: Array
+
+
+class ContactTermsResult(NamedTuple):
+    """Accelerations without contacts, inertia matrix, rows of constraints and of contacts, rates of these times v,
+    rates of positions; of normals the gap, of limits the distance to either end; of normals the restitution,
+    of disks the coefficient, of dry friction the largest force.
+    """
+
+    a: Array
+    M: Array
+    G: Array
+    J: Array
+    bias: Array
+    rate: Array
+    distances: Array
+    numbers: Array
 
 
 class ContactPointsResult(NamedTuple):
@@ -220,6 +265,7 @@ RESULTS: dict[str, Any] = {
     "inverse_dynamics_hessian": InverseDynamicsHessianResult,
     "inverse_dynamics_variation": InverseDynamicsVariationResult,
     "forward_dynamics_variation": ForwardDynamicsVariationResult,
+    "generalized_links": GeneralizedLinksResult,
     "velocity_derivatives": VelocityDerivativesResult,
     "acceleration_derivatives": AccelerationDerivativesResult,
     "relative_motion": RelativeMotionResult,
@@ -227,11 +273,14 @@ RESULTS: dict[str, Any] = {
     "cartesian_linearization": CartesianLinearizationResult,
     "positions": PositionsResult,
     "closing": ClosingResult,
+    "closure_scale": ClosureScaleResult,
     "terms": TermsResult,
     "multipliers": MultipliersResult,
     "places": PlacesResult,
     "linearization": LinearizationResult,
     "contact_step": ContactStepResult,
+    "contact_step_derivatives": ContactStepDerivativesResult,
+    "contact_terms": ContactTermsResult,
     "contact_points": ContactPointsResult,
 }
 """By quantity."""

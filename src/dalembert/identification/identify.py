@@ -17,6 +17,7 @@ from dalembert.model import Inertia, Mechanism
 from dalembert.model.checks import expect_real, real_array
 from dalembert.simulation.state import as_positive
 from dalembert.text.layout import aligned
+from dalembert.text.tables import TextTable, as_html
 
 FEW_SAMPLES = 30
 """Samples below which no noise of single joints can be estimated, only one for all."""
@@ -73,12 +74,22 @@ class Identification:
         return np.stack([self.values - reach, self.values + reach], axis=1)
 
     def __str__(self) -> str:
+        return "\n".join([*aligned([TITLES, *self._cells()]), *self._words()])
+
+    def _cells(self) -> list[tuple[str, str, str]]:
         found = zip(self.visible.combinations, self.values, self.deviations)
-        rows = [(name, f"{value:.5g}", f"{deviation:.2g}") for name, value, deviation in found]
-        lines = aligned([("combination", "value", "deviation"), *rows])
-        lines.append(f"condition number {self.condition:.3g}; residuals {np.array2string(self.residual, precision=3)}")
-        lines += self.doubts
-        return "\n".join(lines)
+        return [(name, f"{value:.5g}", f"{deviation:.2g}") for name, value, deviation in found]
+
+    def _words(self) -> list[str]:
+        residuals = np.array2string(self.residual, precision=3)
+        return [f"condition number {self.condition:.3g}; residuals {residuals}", *self.doubts]
+
+    def _repr_html_(self) -> str:
+        return as_html([TextTable.of(TITLES, self._cells()), *self._words()])
+
+
+TITLES = ("combination", "value", "deviation")
+"""Of the table of an Identification."""
 
 
 def identify(

@@ -1,12 +1,9 @@
-"""From derivatives along tangent vectors to derivatives with respect to the entries of q.
+"""From changes of the entries of q to tangent vectors.
 
-Our derivative kernels differentiate along tangent vectors, of which a quaternion has three. Frameworks want gradients
-with the shape of q, with four. The tangent vector of a change of the unit quaternion eta = [x, y, z, w] is
+Our derivative kernels differentiate along tangent vectors, of which a quaternion has three. Frameworks change the
+entries of q, of which it has four. The tangent vector of a change of the quaternion eta = [x, y, z, w] is
 
-    delta = S(eta) d eta ,   S = 2 [ w 1 - e~ , -e ]     (FORBES, w_b = S qdot),
-
-so a gradient along delta becomes S^T times it. That is the gradient of the function continued so that it does not
-depend on the length of the quaternion.
+    delta = S(eta) d eta / |eta|^2 ,   S = 2 [ w 1 - e~ , -e ]     (FORBES, w_b = S qdot, for |eta| = 1).
 """
 
 from __future__ import annotations
@@ -23,32 +20,8 @@ def coordinate_pairs(tree: Tree) -> list[tuple[int, int]]:
     return sorted(found)
 
 
-def gradient(tree: Tree, q: Any, along: Any, stack: Any) -> Any:
-    """Gradient with respect to q from the gradient along tangent vectors.
-
-    Args:
-        tree: gives the layout of q and v.
-        q: positions, (..., nq).
-        along: gradient along tangent vectors, (..., nv).
-        stack: the framework's function that stacks a list of arrays along the last axis.
-    """
-    entries: list[Any] = [None] * tree.nq
-    for i, k in coordinate_pairs(tree):
-        entries[i] = along[..., k]
-    for i, k in quaternions(tree):
-        x, y, z, w = (q[..., i + n] for n in range(4))
-        a, b, c = (2 * along[..., k + n] for n in range(3))
-        entries[i : i + 4] = [
-            w * a - z * b + y * c,
-            z * a + w * b - x * c,
-            -y * a + x * b + w * c,
-            -(x * a + y * b + z * c),
-        ]
-    return stack(entries)
-
-
 def tangent(tree: Tree, q: Any, change: Any, stack: Any) -> Any:
-    """The tangent vector of a change of q: the transpose of :func:`gradient`.
+    """The tangent vector of a change of q.
 
     Args:
         tree: gives the layout of q and v.
@@ -61,7 +34,8 @@ def tangent(tree: Tree, q: Any, change: Any, stack: Any) -> Any:
         entries[k] = change[..., i]
     for i, k in quaternions(tree):
         x, y, z, w = (q[..., i + n] for n in range(4))
-        a, b, c, d = (2 * change[..., i + n] for n in range(4))
+        twice = 2 / (x * x + y * y + z * z + w * w)
+        a, b, c, d = (twice * change[..., i + n] for n in range(4))
         entries[k : k + 3] = [
             w * a + z * b - y * c - x * d,
             -z * a + w * b + x * c - y * d,

@@ -26,10 +26,10 @@ from dalembert.model import Mechanism
 from dalembert.model.checks import expect_choice, real_array
 from dalembert.native.recurrence import Recurrence
 from dalembert.native.threads import default_threads, run_all
-from dalembert.simulation.progress import Progress
 from dalembert.simulation.stabiliser import Moving, Stabiliser, movable
 from dalembert.simulation.state import UNIT_LENGTH_SLACK, as_parameters, as_position, as_velocity, parameter_array
 from dalembert.simulation.stepping import SUMMARIES
+from dalembert.text.progress import Progress
 
 THREAD_PIECE_TIME = 3e7
 """Nanoseconds, by estimate, after which a thread looks up: for Ctrl-C, and to share the work."""

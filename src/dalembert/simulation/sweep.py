@@ -21,9 +21,9 @@ from dalembert.native.threads import default_threads
 from dalembert.simulation.failure import SweepError
 from dalembert.simulation.ownership import owned
 from dalembert.simulation.points import Points
-from dalembert.simulation.progress import Progress
 from dalembert.simulation.state import as_flag
 from dalembert.simulation.stores import STORES, Arrays, DamagedPiece, Store
+from dalembert.text.progress import Progress
 
 Task = Callable[[dict[str, np.ndarray]], dict[str, Any]]
 """Takes points by name, (n, ...) each; returns results by name, (n, ...) each."""

@@ -462,8 +462,8 @@ def _loop_tangents(x: Any, known: dict[Any, dict[int, Expr]]) -> list[dict[int, 
     _carry_tangents([*results[0], *results[1]], variables, seeds)
     zero = inner.constant(0)
     outputs = {}
-    for port, row, own in zip(loop.step.outputs, results, found):
-        slopes = [seeds.get(y, nothing).get(k, zero) for y, along in zip(row, own) for k in sorted(along)]
+    for port, row, reached in zip(loop.step.outputs, results, found):
+        slopes = [seeds.get(y, nothing).get(k, zero) for y, along in zip(row, reached) for k in sorted(along)]
         outputs[port.name] = np.array([*row, *slopes], dtype=object)
 
     def with_tangents(operands: list[Any], along: list[list[int]]) -> list[Any]:
@@ -475,9 +475,9 @@ def _loop_tangents(x: Any, known: dict[Any, dict[int, Expr]]) -> list[dict[int, 
         with_tangents(held, directions[1]), [with_tangents(row, directions[2]) for row in given],
     )  # fmt: skip
     elements: list[dict[int, Expr]] = []
-    for row, own in ((ends, found[0]), *((row, found[1]) for row in made)):
-        slopes = iter(row[len(own) :])
-        elements += [{k: slope for k, slope in zip(sorted(along), slopes) if not slope.is_zero} for along in own]
+    for row, reached in ((ends, found[0]), *((row, found[1]) for row in made)):
+        rest = iter(row[len(reached) :])
+        elements += [{k: slope for k, slope in zip(sorted(along), rest) if not slope.is_zero} for along in reached]
     return elements
 
 
