@@ -105,6 +105,7 @@ REPEATED: dict[str, int] = {
     "tests/algorithms/test_sensitivity.py::test_derivatives_of_inverse_dynamics": 3,
     "tests/algorithms/test_structural_outputs.py::test_packed_and_structural_nonzeros_make_up_the_matrices": 1,
     "tests/algorithms/test_symbolic_algorithms.py::test_symbols_and_numbers_agree": 8,
+    "tests/attack/test_numbers.py::test_the_length_of_a_quaternion_does_not_matter": 8,
     "tests/cli/test_application.py::test_a_reader_that_goes_away_is_no_error": 1,
     "tests/cli/test_commands.py::test_derive_keeps_the_velocity_that_is_named": 1,
     "tests/cli/test_commands.py::test_verify_finds_agreement": 2,

@@ -41,9 +41,6 @@ def draw_energies(trajectory: Trajectory) -> Any:
 
     The balance is energy(t) - energy(0) - work of the motors + what damping and friction of the joints took: zero but
     for errors of integration, and for what else does work: external wrenches, dampers, drives that prescribe a motion.
-
-    Args:
-        trajectory: the motion.
     """
     from dalembert.simulation import Trajectory
     from dalembert.simulation.balance import integral

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.errors import ArgumentError
+from dalembert.dynamics import QUANTITIES
+from dalembert.errors import ArgumentError, SingularityError
 
 
 @pytest.fixture(scope="module")
@@ -109,3 +110,57 @@ def test_a_heavy_hub_where_axes_cross_costs_no_digits(ratio):
     found = dyn.inverse_dynamics(q, v, a)
     wanted = dyn.kernel("inverse_dynamics", algorithm="newton-euler")(q, v, a)
     np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-13 * np.abs(wanted).max())
+
+
+# ------------------------------------------------------------------------------------- quaternions of any length (A15)
+
+
+@pytest.fixture(scope="module")
+def satellite():
+    """A free and a spherical joint."""
+    bodies = [da.Body(name, da.Inertia.box(1.0 + k, (0.3, 0.2, 0.1), (0.1, 0, 0.2))) for k, name in enumerate("ab")]
+    ball = da.Transform.from_translation((0.1, 0.2, 0))
+    return da.Mechanism(
+        "s", bodies, [da.Joint("base", "free", "world", "a"), da.Joint("j", "spherical", "a", "b", ball)]
+    )
+
+
+def stretched(q, *lengths):
+    found = q.copy()
+    for begin, length in zip((3, 7), lengths):
+        found[..., begin : begin + 4] *= length
+    return found
+
+
+@pytest.mark.parametrize("name", QUANTITIES)
+def test_the_length_of_a_quaternion_does_not_matter(name, satellite):
+    q, v, a = satellite.random_state(np.random.default_rng(0), 20)
+    frame = {"frame": "b"} if "frame" in QUANTITIES[name].options else {}
+    kernel = da.Dynamics(satellite).kernel(name, **frame)
+    rest = {"v": v, "a": a, "tau": a}
+    others = [rest.get(port.name, np.broadcast_to(a, (20, *port.shape))) for port in kernel.inputs if port.name != "q"]
+
+    def asked(at):
+        found = kernel(at, *others)
+        return np.concatenate([np.reshape(y, (20, -1)) for y in (found if isinstance(found, tuple) else (found,))], -1)
+
+    wanted = asked(q)
+    for lengths in ((2, 1), (1, 0.3), (1 + 1e-5, 1 - 1e-5), (-1, 1e3)):
+        assert np.abs(asked(stretched(q, *lengths)) - wanted).max() < 2e-13 * np.abs(wanted).max()
+
+
+def test_a_zero_quaternion_is_no_rotation(satellite):
+    dyn = da.Dynamics(satellite)
+    q, v, a = satellite.random_state(np.random.default_rng(0), 20)
+    zero = q.copy()
+    zero[5, 3:7] = 0
+    found, wanted = dyn.inverse_dynamics(zero, v, a), dyn.inverse_dynamics(q, v, a)
+    assert np.isnan(found[5]).any() and np.array_equal(np.delete(found, 5, 0), np.delete(wanted, 5, 0))
+    with pytest.raises(SingularityError, match="quaternion"):
+        da.algorithms.inverse_dynamics(satellite, zero[5], v[5], a[5])
+
+
+def test_interpreted_algorithms_and_kernels_take_quaternions_alike(satellite):
+    q, v, a = satellite.random_state(np.random.default_rng(0))
+    found = np.array(da.algorithms.inverse_dynamics(satellite, stretched(q, 2, 0.5), v, a), dtype=float)
+    np.testing.assert_allclose(found, da.Dynamics(satellite).inverse_dynamics(q, v, a), rtol=0, atol=1e-12)

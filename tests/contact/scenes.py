@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -106,3 +107,67 @@ def trestle() -> Mechanism:
     contacts = tuple(Contact(f.name, f.name, WORLD, Shape("sphere", (0.02,)), friction=0) for f in feet)
     bodies = (Body("beam", Inertia.box(4, (0.4, 0.05, 0.05))), Body("left leg", leg), Body("right leg", leg))
     return Mechanism("trestle", bodies, joints, feet, constraints=(tie,), contacts=contacts)
+
+
+def cradle(count: int = 5, radius: float = 0.05) -> Mechanism:
+    """Balls of 1 kg in a row on slides along x, without weight, that touch and lose nothing."""
+    names = [f"ball {k}" for k in range(count)]
+    along = np.array([1.0, 0.0, 0.0])
+    joints = tuple(
+        Joint(f"slide {k}", "prismatic", WORLD, name, Transform.from_translation((2 * radius * k, 0, 0)), axis=along)
+        for k, name in enumerate(names)
+    )
+    sphere = Shape("sphere", (radius,))
+    contacts = tuple(Contact(f"{a}-{b}", a, b, sphere, sphere, friction=0, restitution=1) for a, b in pairwise(names))
+    bodies = tuple(Body(name, Inertia.sphere(1, radius)) for name in names)
+    return Mechanism("cradle", bodies, joints, contacts=contacts, gravity=(0, 0, 0))
+
+
+def rod(friction: float, length: float = 1.0, **numbers: Any) -> Mechanism:
+    """A thin rod of 1 kg along its x axis in the plane x, z, its end at -length/2 on the ground; v = [z, x, angle].
+
+    The angle turns x towards -z.
+    """
+    tensor = np.diag([0.0, length**2 / 12, length**2 / 12])
+    tip = Shape("points", vertices=((-length / 2, 0, 0),))
+    contact = Contact("tip", "rod", WORLD, tip, friction=friction, **numbers)
+    joint = Joint("plane", "planar", WORLD, "rod", axis=np.array([0.0, 1.0, 0.0]))
+    return Mechanism("rod", (Body("rod", Inertia(1, (0, 0, 0), tensor)),), (joint,), contacts=(contact,))
+
+
+def four_bar() -> Mechanism:
+    """Four bars of 0.4 m in the plane x, z that a pin closes; they stand on a short foot at each lower corner."""
+    bar = Inertia.box(1, (0.4, 0.02, 0.02), (0.2, 0, 0))
+    y = np.array([0.0, 1.0, 0.0])
+    at_end = Transform.from_translation((0.4, 0, 0))
+    joints = (
+        Joint("plane", "planar", WORLD, "lower", axis=y),
+        Joint("left", "revolute", "lower", "left bar", axis=y),
+        Joint("right", "revolute", "lower", "right bar", at_end, axis=y),
+        Joint("top", "revolute", "left bar", "upper", at_end, axis=y),
+    )
+    pin = Constraint("pin", "spherical", "upper", "right bar", placement_a=at_end, placement_b=at_end)
+    feet = Shape("points", vertices=((0, 0, -0.02), (0.4, 0, -0.02)))
+    contact = Contact("feet", "lower", WORLD, feet, friction=0.3)
+    bodies = tuple(Body(name, bar) for name in ("lower", "left bar", "right bar", "upper"))
+    return Mechanism("four-bar", bodies, joints, constraints=(pin,), contacts=(contact,))
+
+
+def simplest_walker(foot: float = 1e-7) -> Mechanism:
+    """A hip of 1 kg on two massless legs of 1 m with point feet, after Garcia and others (1998), g = 1 m/s^2.
+
+    Coordinates: x and z of the hip, the angle of either leg, which turns its foot, straight below at zero, forward.
+    """
+    x, y, z = np.eye(3)
+    leg = Inertia(foot, (0, 0, -1), np.zeros((3, 3)))
+    joints = (
+        Joint("x", "prismatic", WORLD, "slide", axis=x),
+        Joint("z", "prismatic", "slide", "hip", axis=z),
+        Joint("a", "revolute", "hip", "leg a", axis=-y),
+        Joint("b", "revolute", "hip", "leg b", axis=-y),
+    )
+    tip = Shape("points", vertices=((0, 0, -1),))
+    contacts = tuple(Contact(f"foot {k}", f"leg {k}", WORLD, tip, friction=10) for k in "ab")
+    bodies = (Body("slide"), Body("hip", Inertia(1, (0, 0, 0), np.zeros((3, 3)))), Body("leg a", leg),
+              Body("leg b", leg))  # fmt: skip
+    return Mechanism("simplest walker", bodies, joints, contacts=contacts)

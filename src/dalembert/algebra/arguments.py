@@ -232,11 +232,7 @@ def _computes(kind: type) -> bool:
 
 
 def described(x: Any) -> str:
-    """Shape and beginning of what was given, for messages.
-
-    Args:
-        x: anything.
-    """
+    """Shape and beginning of what was given, for messages."""
     try:
         shape = tuple(x.shape) if hasattr(x, "shape") else np.shape(x)
     except (TypeError, ValueError):
@@ -252,11 +248,7 @@ def _short(x: Any) -> str:
 
 
 def unrolled(x: Any) -> Any:
-    """The entries of a SymPy matrix of one row or column, which is how SymPy writes a vector; ``x`` itself otherwise.
-
-    Args:
-        x: anything.
-    """
+    """The entries of a SymPy matrix of one row or column, SymPy's way to write a vector; ``x`` itself otherwise."""
     shape = getattr(x, "shape", ())
     is_row = not isinstance(x, np.ndarray) and isinstance(shape, tuple) and len(shape) == 2 and 1 in shape
     return list(x) if is_row else x

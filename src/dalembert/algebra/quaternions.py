@@ -20,6 +20,7 @@ from dalembert.algebra.scalar import (
     atan2,
     constant,
     cos,
+    is_one,
     is_symbolic,
     is_sympy,
     is_zero,
@@ -99,15 +100,26 @@ def unit_in_place(q: Any, places: Iterable[int]) -> Any:
     return q
 
 
-def rotation_from_quaternion(eta: Vector) -> Array:
-    """Rotation matrix of a unit quaternion ``eta``, body to inertial components.
+def rotation_from_quaternion(eta: Vector, unit: bool = True) -> Array:
+    """Rotation matrix of a quaternion ``eta``, body to inertial components.
 
     ``Q = (eta_0^2 - eta_v.eta_v) 1 + 2 eta_v eta_v^T + 2 eta_0 eta_v~``. The diagonal uses the unit length,
-    ``Q11 = 1 - 2 (y^2 + z^2)``, which is cheaper; it is an identity on unit quaternions only, so normalise
-    first what may have drifted.
+    ``Q11 = 1 - 2 (y^2 + z^2)``, which is cheaper.
+
+    Args:
+        eta: the quaternion.
+        unit: whether it is known to have unit length. Of any other the rotation is that of ``eta / |eta|``, found with
+            one division and no root.
     """
     x, y, z, w = components(eta, "eta", 4)
-    x2, y2, z2 = x + x, y + y, z + z
+    squared = 1 if unit else x * x + y * y + z * z + w * w
+    if is_zero(squared):
+        raise SingularityError(f"the quaternion {eta} has no direction: its length must be positive and finite")
+    if is_one(squared):
+        x2, y2, z2 = x + x, y + y, z + z
+    else:
+        scale = 2 / squared
+        x2, y2, z2 = x * scale, y * scale, z * scale
     xx, yy, zz = x * x2, y * y2, z * z2
     xy, xz, yz = x * y2, x * z2, y * z2
     wx, wy, wz = w * x2, w * y2, w * z2

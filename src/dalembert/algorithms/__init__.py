@@ -81,13 +81,7 @@ __all__ = [
 
 
 def kinetic_energy(mechanism: Mechanism, q: Any, v: Any) -> Scalar:
-    """Kinetic energy of all bodies, J; rotors (armature) are not counted.
-
-    Args:
-        mechanism: the mechanism.
-        q: positions, nq.
-        v: velocities, nv.
-    """
+    """Kinetic energy of all bodies, J; rotors (armature) are not counted."""
     q, v = checked(mechanism, q=q, v=v)
     return energy.kinetic_energy(mechanism.tree, q, v)
 
@@ -96,23 +90,13 @@ def potential_energy(mechanism: Mechanism, q: Any) -> Scalar:
     """Potential energy of the weight of all moving bodies, J: zero when all mass is at the world's origin.
 
     Bodies fixed to the ground do not count: their energy never changes.
-
-    Args:
-        mechanism: the mechanism.
-        q: positions, nq.
     """
     (q,) = checked(mechanism, q=q)
     return energy.potential_energy(mechanism.tree, q)
 
 
 def kinetic_energy_gradient(mechanism: Mechanism, q: Any, v: Any) -> Array:
-    """dT/dq along tangent vectors, velocities held fixed, nv (PARSA (23)-(25)).
-
-    Args:
-        mechanism: the mechanism.
-        q: positions, nq.
-        v: velocities, nv.
-    """
+    """dT/dq along tangent vectors, velocities held fixed, nv (PARSA (23)-(25))."""
     q, v = checked(mechanism, q=q, v=v)
     return energy.kinetic_energy_gradient(mechanism.tree, q, v)
 
@@ -152,11 +136,6 @@ def sensitivities(
 def coriolis_matrix(mechanism: Mechanism, q: Any, v: Any) -> Array:
     """C(q, v) with C v = bias - gravity and Mdot - 2C skew, nv x nv: half of V, the Christoffel matrix (THESIS
     (5.2.10)).
-
-    Args:
-        mechanism: the mechanism.
-        q: positions, nq.
-        v: velocities, nv.
     """
     q, v = checked(mechanism, q=q, v=v)
     return sensitivity.coriolis_matrix(mechanism.tree, q, v)

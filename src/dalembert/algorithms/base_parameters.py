@@ -149,11 +149,7 @@ def _turned(e: Any, other: Any) -> Any:
 
 
 def exact_tree(tree: Tree) -> Tree:
-    """The tree with fractions for floats in its geometry.
-
-    Args:
-        tree: the links.
-    """
+    """The tree with fractions for floats in its geometry."""
 
     def of(array: Any) -> Any:
         flat = [in_fractions(x) for x in np.asarray(array, dtype=object).flat]

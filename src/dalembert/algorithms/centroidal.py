@@ -130,24 +130,12 @@ def centroidal_matrix_rate(mechanism: Mechanism, q: Any, v: Any) -> Array:
 
 
 def centroidal_momentum(mechanism: Mechanism, q: Any, v: Any) -> Array:
-    """h_G = [linear momentum; angular momentum about the centre of mass], world axes.
-
-    Args:
-        mechanism: the mechanism.
-        q: positions, nq.
-        v: velocities, nv.
-    """
+    """h_G = [linear momentum; angular momentum about the centre of mass], world axes."""
     return product(centroidal(mechanism, q, v).matrix, arrays.asarray(v))
 
 
 def generalised_momentum(mechanism: Mechanism, q: Any, v: Any) -> Array:
-    """p = M(q) v by inverse dynamics with acceleration v and nothing else: O(n), without forming M.
-
-    Args:
-        mechanism: the mechanism.
-        q: positions, nq.
-        v: velocities, nv.
-    """
+    """p = M(q) v by inverse dynamics with acceleration v and nothing else: O(n), without forming M."""
     q, v = checked(mechanism, q=q, v=v)
     weightless = replace(mechanism.tree, gravity=arrays.zeros(3))
     return augmented_links(weightless, q, arrays.zeros(mechanism.nv), v)

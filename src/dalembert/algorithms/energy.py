@@ -42,11 +42,6 @@ def kinetic_energy_gradient(tree: Tree, q: Array, v: Array) -> Array:
     of the inner link and its velocity v_p at that origin,
 
         dT/dq = (w_p x zw).H + (w_p x zv + v_p x zw).L .
-
-    Args:
-        tree: the links.
-        q: positions.
-        v: velocities.
     """
     step, velocities = steps(tree, q), link_velocities(tree, q, v)
     L: list[Array] = []

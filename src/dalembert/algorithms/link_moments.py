@@ -65,12 +65,7 @@ class FirstMomentRates:
 
 
 def link_moments(mechanism: Mechanism, q: Any) -> LinkMoments:
-    """Moments of the augmented and the generalized links at one position.
-
-    Args:
-        mechanism: the mechanism.
-        q: positions, nq.
-    """
+    """Moments of the augmented and the generalized links at one position."""
     (q,) = checked(mechanism, q=q)
     tree = mechanism.tree
     step = steps(tree, q)
@@ -87,14 +82,7 @@ def link_moments(mechanism: Mechanism, q: Any) -> LinkMoments:
 
 
 def first_moment_rates(mechanism: Mechanism, q: Any, v: Any, a: Any) -> FirstMomentRates:
-    """U, Udot and Uddot of all generalized links at one state.
-
-    Args:
-        mechanism: the mechanism.
-        q: positions, nq.
-        v: velocities, nv.
-        a: accelerations, nv.
-    """
+    """U, Udot and Uddot of all generalized links at one state."""
     q, v, a = checked(mechanism, q=q, v=v, a=a)
     tree, none = mechanism.tree, arrays.zeros(mechanism.nv)
     found, _ = varied(tree, q, v, a, none, none, none)

@@ -21,13 +21,7 @@ from dalembert.model import Mechanism
 
 
 def parsa_coriolis(mechanism: Mechanism, q: Any, v: Any) -> Array:
-    """C(q, v) with C v = bias - gravity and Mdot - 2C skew, nv x nv.
-
-    Args:
-        mechanism: the mechanism.
-        q: positions, nq.
-        v: velocities, nv.
-    """
+    """C(q, v) with C v = bias - gravity and Mdot - 2C skew, nv x nv."""
     q, v = checked(mechanism, q=q, v=v)
     C = arrays.zeros(mechanism.nv, mechanism.nv)
     for body in mechanism.bodies:

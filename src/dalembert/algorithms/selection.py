@@ -49,9 +49,6 @@ def select_algorithm(mechanism: Mechanism) -> dict[str, Choice]:
     Decided from the mechanism alone, before anything is compiled. Up to 48 velocities
     :class:`~dalembert.dynamics.Dynamics` writes candidates down and takes the shortest program, which may be another
     one; its method ``algorithms`` says what it took.
-
-    Args:
-        mechanism: the mechanism.
     """
     tree = expect(mechanism, Mechanism, "select_algorithm").tree
     lean = economical(tree)

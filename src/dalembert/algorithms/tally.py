@@ -117,9 +117,6 @@ def in_numbers(tree: Tree) -> Tree:
     """The tree with a general number for everything in it that is none, and the same one for the same thing.
 
     Turns by symbols become matrices that turn nothing, with their zeros and ones: to count, that is good enough.
-
-    Args:
-        tree: the links.
     """
     known: dict[Any, float] = {}
 

@@ -138,11 +138,7 @@ def accelerations_of(tree: Tree, q: Array, tau: Array, armature: Array | None = 
 
 
 def solver_of(tree: Tree) -> Callable[..., Array]:
-    """Articulated bodies, or for mimic joints the factored inertia matrix.
-
-    Args:
-        tree: the links.
-    """
+    """Articulated bodies, or for mimic joints the factored inertia matrix."""
     independent = len({link.v for link in tree.links}) == len(tree.links)
     return articulated_body if independent else factor_and_solve
 

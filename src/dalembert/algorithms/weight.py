@@ -14,12 +14,7 @@ from dalembert.model.tree import Tree, gather
 
 
 def weight(tree: Tree, q: Array) -> Array:
-    """Generalised forces that hold the mechanism still against gravity.
-
-    Args:
-        tree: the links.
-        q: positions.
-    """
+    """Generalised forces that hold the mechanism still against gravity."""
     step = steps(tree, q)
     mass, U, _ = augmented_moments(tree, step)
     g: list[Array] = []  # in the axes of each link

@@ -45,9 +45,6 @@ class JaxDynamics(DifferentiableDynamics):
 
     Wrenches, time and parameters are differentiable as well. Gradients with respect to a quaternion are those of the
     function continued to all lengths without depending on it.
-
-    Args:
-        dynamics: the kernels.
     """
 
     def __init__(self, dynamics: Dynamics):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import dataclass, replace
 from textwrap import wrap
 from typing import Any
 
 from dalembert.errors import Wording, worded
 from dalembert.text.layout import aligned
+from dalembert.text.tables import TextTable, as_html
 
 TOPICS = (
     "joints", "topology", "joint type", "mimic", "joint axis", "placement", "zero position", "mass", "centre of mass",
@@ -165,7 +165,16 @@ class Comparison:
         return "\n".join([*lines, *self.notes()])
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+        parts: list[str | TextTable] = [self.headline]
+        for item in self.differences:
+            parts += [f"{item.text}. {item.remedy}." if item.remedy else f"{item.text}."]
+        if self.measured:
+            rows = [
+                (x.quantity, f"{x.error:.1e}", "ok" if x.ok else f"> {x.tolerance:.0e}", x.where) for x in self.measured
+            ]
+            titles = (f"worst at {self.states} random states", "relative difference", "", "where")
+            parts += [TextTable.of(titles, rows)]
+        return as_html([*parts, *(f"{remark}." for remark in self.remarks)])
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in the types of JSON."""

@@ -498,12 +498,7 @@ def gravitation(item: Force, state: State, program: Program | None = None) -> Ef
 
 
 def gravitation_energy(item: Force, state: State) -> Scalar:
-    """Potential energy of all bodies in the field of an attractor, J; zero far away.
-
-    Args:
-        item: the force.
-        state: the mechanism at a state.
-    """
+    """Potential energy of all bodies in the field of an attractor, J; zero far away."""
     field = field_of(item, state, None)
     total: Scalar = 0
     for body, pair in _bodies(state):

@@ -150,11 +150,7 @@ def _varies(samples: np.ndarray, kept: list[int], redundant: list[int]) -> bool:
 
 
 def choose_pivots(system: Constrained) -> Pivots:
-    """The pivots around the reference of a system; an error if its independent speeds cannot be the wanted ones.
-
-    Args:
-        system: the constrained mechanism.
-    """
+    """The pivots around the reference of a system; an error if its independent speeds cannot be the wanted ones."""
     keep = set(velocities_named(system.mechanism, system.independent or (), "independent"))
     G = _gradients(system)
     pivots, common = _common(G, keep)
@@ -170,11 +166,7 @@ def choose_pivots(system: Constrained) -> Pivots:
 
 
 def choose_positional(system: Constrained) -> Pivots:
-    """The pivots of the rows on positions alone, which may depend on others than those kept among all rows.
-
-    Args:
-        system: the constrained mechanism.
-    """
+    """The pivots of the rows on positions alone, which may depend on others than those kept among all rows."""
     G = _gradients(system)
     G[:, ~system.constraints.holonomic] = 0.0
     return _measured(system, *_common(G), G)

@@ -29,9 +29,6 @@ NO_LENGTH = 1e-9
 class Scaling:
     """The units of a constrained mechanism, found once.
 
-    Args:
-        system: the constrained mechanism.
-
     Attributes:
         length: unit of lengths, m.
         velocities: what is one of every velocity, (nv,): a radian or that length.

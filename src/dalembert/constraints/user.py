@@ -32,9 +32,6 @@ def coordinate_symbols(mechanism: Mechanism) -> tuple[list[Any], list[Any], Any]
 
     A joint of one degree lends its name to its position, and ``name_dot`` to its velocity; entry k of a joint of
     several degrees is called ``name_k`` and ``name_dot_k``. Time is ``t``; the point of a gravity field is x, y, z.
-
-    Args:
-        mechanism: the mechanism.
     """
     import sympy
 

@@ -187,11 +187,7 @@ def _regular(system: Constrained, found: list[Sample], times: Sequence[float]) -
 
 
 def usual_size(system: Constrained) -> float:
-    """The least singular value that counts relative to the largest, where it is largest around the reference.
-
-    Args:
-        system: the constrained mechanism.
-    """
+    """The least singular value that counts relative to the largest, where it is largest around the reference."""
     sizes = least_sizes(system, np.array([q for q, _ in system.samples]), np.array([t for _, t in system.samples]))
     return float(sizes.max(initial=0.0))
 

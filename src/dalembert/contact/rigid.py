@@ -33,21 +33,15 @@ from dalembert.algebra.arrays import Array
 from dalembert.algebra.scalar import Scalar
 from dalembert.algorithms.triangular import TreeFactors, factor
 from dalembert.constraints.known_rank import dot, solve_of_rank
-from dalembert.contact.pairs import above
+from dalembert.contact.choices import above
+from dalembert.contact.cones import NEVER, ConeProblem
 from dalembert.contact.rows import ContactSet, RowsNow
-from dalembert.contact.sweeps import after_sweeps
 
 PUSH_PART = 0.2
 """Of a depth, taken away in one step while forces press the bodies together."""
 
 PUSH_RATE = 10.0
 """Of a depth, 1/s, where they do not: slow enough to give no velocity worth mentioning."""
-
-NEVER = -1e30
-"""A bound that no velocity reaches."""
-
-SMALL = 1e-13
-"""What is added to 2 x 2 blocks relative to their trace: a mechanism that moves in a plane has a zero in it."""
 
 OPEN, STICKS, SLIDES = 0, 1, 2
 """Modes of a contact."""
@@ -167,6 +161,7 @@ def rigid_step(
     h: Scalar,
     sweeps: int,
     equalities: Equalities | None = None,
+    solver: str = "gauss-seidel",
 ) -> RigidStep:
     """Velocities after a step with contacts.
 
@@ -180,11 +175,12 @@ def rigid_step(
         h: length of the step, s.
         sweeps: how many.
         equalities: rows that hold exactly.
+        solver: one of :data:`~dalembert.contact.cones.SOLVERS`.
     """
     delassus = Delassus(factors, rows.J, equalities)
     before, without = _times(rows.J, v), _times(rows.J, free)
     problem = ContactProblem(layout, rows, delassus.A, before, without, h)
-    p = problem.solved(impulses, sweeps)
+    p = problem.solved(impulses, sweeps, solver)
     gained = [dot(row, p) for row in delassus.A]
     after = [x + y for x, y in zip(without, gained)]
     residual, impulse_residual = problem.residuals(p, after)
@@ -205,8 +201,8 @@ def rigid_step(
     )
 
 
-class ContactProblem:
-    """Bounds, coefficients and local inverses of every block of rows, and what is done with them.
+class ContactProblem(ConeProblem):
+    """The problem of a step: what the velocities along the rows before it, and after it without contacts, ask for.
 
     Args:
         layout: what the rows are.
@@ -221,117 +217,23 @@ class ContactProblem:
         self, layout: ContactSet, rows: RowsNow, A: list[list[Scalar]], before: list[Scalar],
         without: list[Scalar], h: Scalar,
     ):  # fmt: skip
-        self.layout, self.A, self.before, self.without = layout, A, before, without
-        self.empty = [scalar.is_zero(A[k][k]) for k in range(layout.count)]
-        self.steps = [0 if nothing else 1 / A[k][k] for k, nothing in enumerate(self.empty)]
-        self.bounds: dict[int, Scalar] = {}
+        self.layout, self.before = layout, before
         self.pushes: dict[int, Scalar] = {}
-        self.coefficients: dict[int, Scalar] = {}  # by first row of a disk
-        self.disks: list[tuple[int, tuple[int, ...]]] = []  # row of the normal, rows of the disk
-        self.discs: dict[int, tuple[Scalar, ...]] = {}  # entries of the inverse, and the step of gradients
+        bounds: dict[int, Scalar] = {}
+        disks: list[tuple[int, tuple[int, ...], Scalar]] = []
         for point, now in zip(layout.points, rows.points):
             k = point.normal
-            if self.empty[k]:
-                continue
-            self.pushes[k], self.bounds[k] = bound(now.gap, before[k], without[k], now.contact.restitution, h)
-            for disk, coefficient in point.disks:
-                disk = tuple(row for row in disk if not self.empty[row])
-                if disk:
-                    self.disks.append((k, disk))
-                    self.coefficients[disk[0]] = getattr(now.contact, coefficient)
-        for _, disk in self.disks:
-            self.discs[disk[0]] = _local(A, disk)
-        self.ranges = {
+            self.pushes[k], bounds[k] = bound(now.gap, before[k], without[k], now.contact.restitution, h)
+            disks += [(k, disk, getattr(now.contact, coefficient)) for disk, coefficient in point.disks]
+        ranges = {
             k: (bound(lower, before[k], without[k], 0, h), bound(upper, -before[k], -without[k], 0, h))
             for k, (lower, upper) in zip(layout.limit_rows, rows.limits)
-            if not self.empty[k]
         }
-        self.dry = {k: h * f for k, f in zip(layout.dry_rows, rows.dry) if not self.empty[k]}
-
-    HELD = ("A", "without", "steps", "bounds", "coefficients", "discs", "ranges", "dry")
-    """What a sweep reads."""
-
-    def solved(self, start: Array, sweeps: int) -> list[Scalar]:
-        """The impulses after so many sweeps."""
-        return after_sweeps(self, [0 if nothing else x for nothing, x in zip(self.empty, start)], sweeps)
-
-    def swept(self, now: list[Scalar]) -> list[Scalar]:
-        """The impulses after one sweep."""
-        for k in self.bounds:
-            now[k] = self._normal(k, now[k], self._velocity(k, now))
-            for normal, disk in self.disks:
-                if normal == k:
-                    for row, value in zip(disk, self._disk(normal, disk, now)):
-                        now[row] = value
-        for k, ((_, lower), (_, upper)) in self.ranges.items():
-            now[k] = self._range(k, now[k], self._velocity(k, now), lower, upper)
-        for k, most in self.dry.items():
-            now[k] = _clamped(now[k] - self._velocity(k, now) * self.steps[k], most)
-        return now
-
-    def _velocity(self, k: int, p: list[Scalar]) -> Scalar:
-        return self.without[k] + dot(self.A[k], p)
-
-    def _normal(self, k: int, p: Scalar, u: Scalar) -> Scalar:
-        return scalar.maximum(p - (u - self.bounds[k]) * self.steps[k], 0)
-
-    def _range(self, k: int, p: Scalar, u: Scalar, lower: Scalar, upper: Scalar) -> Scalar:
-        raised = scalar.maximum(p - (u - lower) * self.steps[k], 0) if _reached(lower) else 0
-        lowered = scalar.minimum(p - (u + upper) * self.steps[k], 0) if _reached(upper) else 0
-        return raised + lowered
-
-    def _disk(self, normal: int, disk: tuple[int, ...], p: list[Scalar]) -> list[Scalar]:
-        """Of the rows of a disk: those that stop it, if they lie inside; else a step downhill, cut at the edge."""
-        radius = self.coefficients[disk[0]] * p[normal]
-        u = [self._velocity(k, p) for k in disk]
-        if len(disk) == 1:
-            return [_clamped(p[disk[0]] - u[0] * self.steps[disk[0]], radius)]
-        xx, xy, yy, _ = self.discs[disk[0]]
-        first, second = (p[k] for k in disk)
-        stop = first - (xx * u[0] + xy * u[1]), second - (xy * u[0] + yy * u[1])
-        inside = above(radius * radius, stop[0] * stop[0] + stop[1] * stop[1])
-        edge = self._downhill(disk, [first, second], u, radius)
-        return [scalar.select(inside, x, y) for x, y in zip(stop, edge)]
-
-    def _downhill(self, disk: tuple[int, ...], p: list[Scalar], u: list[Scalar], radius: Scalar) -> list[Scalar]:
-        """p - step u, brought back to the disk; the same step along both, so that friction opposes the slip exactly."""
-        if len(disk) == 1:
-            return [_clamped(p[0] - u[0] * self.steps[disk[0]], radius)]
-        step = self.discs[disk[0]][3]
-        moved = [x - y * step for x, y in zip(p, u)]
-        square = moved[0] * moved[0] + moved[1] * moved[1]
-        outside = above(square, radius * radius)
-        share = scalar.select(outside, radius / scalar.sqrt(scalar.select(outside, square, 1)), 1)
-        return [x * share for x in moved]
-
-    # ------------------------------------------------------------------------------------------------- what was found
-
-    def residuals(self, p: list[Scalar], u: list[Scalar]) -> tuple[Scalar, Scalar]:
-        """The natural map p - projection(p - step u), over the step in m/s and itself in N s: the largest of either."""
-        fast: Scalar = 0
-        strong: Scalar = 0
-
-        def note(change: Scalar, step: Scalar, size: Scalar = 1) -> None:
-            nonlocal fast, strong
-            fast = scalar.maximum(fast, change / step * size)
-            strong = scalar.maximum(strong, change if scalar.is_one(size) else change / size)
-
-        for k in self.bounds:
-            note(scalar.absolute(p[k] - self._normal(k, p[k], u[k])), self.steps[k])
-        kinds = {rows[0]: self.layout.rows[rows[0]].unit for _, rows in self.disks}
-        for normal, disk in self.disks:
-            radius = self.coefficients[disk[0]] * p[normal]
-            own = [p[k] for k in disk]
-            back = self._downhill(disk, own, [u[k] for k in disk], radius)
-            size = self.coefficients[disk[0]] if kinds[disk[0]] == "angle" else 1
-            step = self.discs[disk[0]][3] if len(disk) == 2 else self.steps[disk[0]]
-            square: Scalar = sum((x - y) * (x - y) for x, y in zip(own, back))
-            note(_root(square), step, size)
-        for k, ((_, lower), (_, upper)) in self.ranges.items():
-            note(scalar.absolute(p[k] - self._range(k, p[k], u[k], lower, upper)), self.steps[k])
-        for k, most in self.dry.items():
-            note(scalar.absolute(p[k] - _clamped(p[k] - u[k] * self.steps[k], most)), self.steps[k])
-        return fast, strong
+        dry = {k: h * f for k, f in zip(layout.dry_rows, rows.dry)}
+        angles = {k for k, row in enumerate(layout.rows) if row.unit == "angle"}
+        ends = {k: (lower[1], upper[1]) for k, (lower, upper) in ranges.items()}
+        super().__init__(A, without, bounds, disks, ends, dry, angles)
+        self.ended = {k: (lower[0], upper[0]) for k, (lower, upper) in ranges.items() if not self.empty[k]}
 
     def modes(self, p: list[Scalar], u: list[Scalar]) -> list[Scalar]:
         """Open where nothing presses; sliding where friction is at its limit, if there is slip at all."""
@@ -360,7 +262,7 @@ class ContactProblem:
         impact: Scalar = 0
         push: Scalar = 0
         pairs = [(k, p[k], self.pushes[k]) for k in self.bounds]
-        for k, ((back, _), (forth, _)) in self.ranges.items():
+        for k, (back, forth) in self.ended.items():
             pairs += [(k, scalar.maximum(p[k], 0), back), (k, scalar.minimum(p[k], 0), -forth)]
         for k, impulse, pushed in pairs:
             work = impulse * pushed / 2
@@ -396,34 +298,6 @@ def bound(gap: Scalar, u: Scalar, free: Scalar, restitution: Scalar, h: Scalar) 
         push = scalar.select(bounces, 0, push)
         landing = scalar.select(bounces, NEVER, landing)
     return push, scalar.select(touching, held, landing)
-
-
-def _reached(end: Scalar) -> bool:
-    return not (scalar.is_number(end) and end == NEVER)
-
-
-def _clamped(x: Scalar, most: Scalar) -> Scalar:
-    return scalar.maximum(scalar.minimum(x, most), -most)
-
-
-def _root(square: Scalar) -> Scalar:
-    """The root, with derivative zero at zero."""
-    there = above(square, 0)
-    return scalar.select(there, scalar.sqrt(scalar.select(there, square, 1)), 0)
-
-
-def _local(A: list[list[Scalar]], disk: tuple[int, ...]) -> tuple[Scalar, ...]:
-    """Of a 2 x 2 block the entries xx, xy, yy of its inverse, and one over its larger eigenvalue."""
-    if len(disk) == 1:
-        return ()
-    i, j = disk
-    a, b, c = A[i][i], A[i][j], A[j][j]
-    small = SMALL * (a + c)
-    a, c = a + small, c + small
-    det = a * c - b * b
-    half = (a - c) / 2
-    largest = (a + c) / 2 + _root(half * half + b * b)
-    return c / det, -b / det, a / det, 1 / largest
 
 
 __all__ = ["OPEN", "SLIDES", "STICKS", "ContactProblem", "Delassus", "Equalities", "RigidStep", "bound", "rigid_step"]

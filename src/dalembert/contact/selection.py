@@ -450,9 +450,6 @@ def ends(mechanism: Mechanism) -> list[str]:
 
     No joint that moves leaves them or what they are fixed to, they do not belong to the root, and what is fixed to them
     further out has no shapes.
-
-    Args:
-        mechanism: the mechanism.
     """
     fixed = {joint.child: joint.parent for joint in mechanism.joints if joint.kind == "fixed"}
 

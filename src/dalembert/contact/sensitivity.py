@@ -76,7 +76,7 @@ def impulse_derivatives(
 
     for k, bound in problem.bounds.items():
         equation(k, above(p[k], 0), bound_change(bound, k, 0))
-    for k, ((_, lower), (_, upper)) in problem.ranges.items():
+    for k, (lower, upper) in problem.ranges.items():
         raised = above(p[k], 0)
         first, second = bound_change(lower, k, 0), bound_change(upper, k, 1)
         change = [scalar.select(raised, x, -y) for x, y in zip(first, second)]

@@ -28,13 +28,14 @@ class Swept(Protocol):
 P = TypeVar("P", bound=Swept)
 
 
-def after_sweeps(problem: Swept, start: list[Scalar], sweeps: int) -> list[Scalar]:
+def after_sweeps(problem: Swept, start: list[Scalar], sweeps: int, method: str = "swept") -> list[Scalar]:
     """The impulses after so many sweeps.
 
     Args:
         problem: what is solved.
         start: the impulses to begin with.
         sweeps: how many.
+        method: of the problem, that makes one of them.
     """
     held: list[Scalar] = []
 
@@ -46,7 +47,7 @@ def after_sweeps(problem: Swept, start: list[Scalar], sweeps: int) -> list[Scala
 
     def sweep(p: Any, values: Any) -> tuple[Any]:
         still = iter(values.tolist())
-        return (arrays.asarray(_holding(problem, lambda _: next(still)).swept(list(p))),)
+        return (arrays.asarray(getattr(_holding(problem, lambda _: next(still)), method)(list(p))),)
 
     (found,) = repeat(sweep, (arrays.asarray(start),), sweeps, (arrays.asarray(held),))
     return list(found)

@@ -102,11 +102,7 @@ def _from_dlpack(cp: Any, x: Any, name: str) -> Any:
 
 
 def records(x: Any) -> bool:
-    """Whether operations on a PyTorch tensor are recorded now, to be differentiated.
-
-    Args:
-        x: the tensor.
-    """
+    """Whether operations on a PyTorch tensor are recorded now, to be differentiated."""
     if not x.requires_grad:
         return False
     import torch

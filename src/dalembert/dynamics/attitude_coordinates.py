@@ -101,11 +101,7 @@ class AttitudeCoordinates:
         return arrays.asarray(q)
 
     def coordinates(self, q: Any) -> Array:
-        """x of positions q.
-
-        Args:
-            q: positions, nq.
-        """
+        """x of positions q."""
         q, x = arrays.asarray(q), [0] * self.size
         if q.shape != (self.mechanism.nq,):
             raise ArgumentError(f"q has shape {q.shape}, but {self.mechanism.name!r} needs ({self.mechanism.nq},)")
@@ -119,11 +115,7 @@ class AttitudeCoordinates:
         return arrays.asarray(x)
 
     def Gamma(self, x: Any) -> Array:
-        """xdot = Gamma v, size x nv.
-
-        Args:
-            x: coordinates.
-        """
+        """xdot = Gamma v, size x nv."""
         x = self._checked(x, "x")
         found = np.zeros((self.size, self.mechanism.nv), dtype=int).astype(object)
         for i, _, k in self._singles:
@@ -133,11 +125,7 @@ class AttitudeCoordinates:
         return arrays.asarray(found.tolist())
 
     def S(self, x: Any) -> Array:
-        """v = S xdot, nv x size.
-
-        Args:
-            x: coordinates.
-        """
+        """v = S xdot, nv x size."""
         x = self._checked(x, "x")
         found = np.zeros((self.mechanism.nv, self.size), dtype=int).astype(object)
         for i, _, k in self._singles:
@@ -147,12 +135,7 @@ class AttitudeCoordinates:
         return arrays.asarray(found.tolist())
 
     def rate(self, x: Any, v: Any) -> Array:
-        """xdot = Gamma(x) v.
-
-        Args:
-            x: coordinates.
-            v: velocities, nv.
-        """
+        """xdot = Gamma(x) v."""
         return product(self.Gamma(x), arrays.asarray(v))
 
     def velocity(self, x: Any, xdot: Any) -> Array:
@@ -165,21 +148,13 @@ class AttitudeCoordinates:
         return product(self.S(x), self._checked(xdot, "xdot"))
 
     def constraints(self, x: Any) -> Array:
-        """Phi(x): zero for admissible parameters; empty if none are redundant.
-
-        Args:
-            x: coordinates.
-        """
+        """Phi(x): zero for admissible parameters; empty if none are redundant."""
         x = self._checked(x, "x")
         parts = [attitude.constraints(x[i : i + attitude.nq]) for i, _, _, attitude in self._turning]
         return arrays.asarray([entry for part in parts for entry in part])
 
     def Xi(self, x: Any) -> Array:
-        """Jacobian of the constraints: Xi xdot = 0.
-
-        Args:
-            x: coordinates.
-        """
+        """Jacobian of the constraints: Xi xdot = 0."""
         x, rows = self._checked(x, "x"), []
         for i, _, _, attitude in self._turning:
             own = attitude.Xi(x[i : i + attitude.nq])

@@ -22,6 +22,7 @@ from dalembert.dynamics.results import (
     ContactPointsResult,
     ContactStepDerivativesResult,
     ContactStepResult,
+    ContactTermsResult,
     ForwardDynamicsDerivativesResult,
     ForwardDynamicsVariationResult,
     GeneralizedLinksResult,
@@ -994,6 +995,7 @@ class ContactStep(FrameQuantity):
         h: Numbers,
         *more: Numbers | Mapping[str, Numbers],
         sweeps: int = 10,
+        solver: str = "gauss-seidel",
         wrenches: Numbers | Mapping[str, Numbers] = ...,
         parameters: Numbers | Mapping[str, Numbers] = ...,
         t: Numbers = ...,
@@ -1015,12 +1017,32 @@ class ContactStepDerivatives(FrameQuantity):
         h: Numbers,
         *more: Numbers | Mapping[str, Numbers],
         sweeps: int = 10,
+        solver: str = "gauss-seidel",
         wrenches: Numbers | Mapping[str, Numbers] = ...,
         parameters: Numbers | Mapping[str, Numbers] = ...,
         t: Numbers = ...,
         out: Any = None,
         threads: int | None = None,
     ) -> ContactStepDerivativesResult: ...
+
+class ContactTerms(Kernel):
+    """Accelerations without contacts, inertia matrix, rows of constraints and of contacts, rates of these times v,
+    rates of positions; of normals the gap, of limits the distance to either end; of normals the restitution,
+    of disks the coefficient, of dry friction the largest force.
+    """
+
+    def __call__(  # type: ignore[override]
+        self,
+        q: State,
+        v: State,
+        tau: State,
+        *more: Numbers | Mapping[str, Numbers],
+        wrenches: Numbers | Mapping[str, Numbers] = ...,
+        parameters: Numbers | Mapping[str, Numbers] = ...,
+        t: Numbers = ...,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ContactTermsResult: ...
 
 class ContactPoints(Kernel):
     """Gap of every point of contact, m, its place in the world, m, and normal, tangent 1 and tangent 2 as rows."""
@@ -1126,6 +1148,7 @@ class QuantityAttributes:
     linearization: Linearization
     contact_step: ContactStep
     contact_step_derivatives: ContactStepDerivatives
+    contact_terms: ContactTerms
     contact_points: ContactPoints
     contact_rows: ContactRows
     contact_velocities: ContactVelocities

@@ -12,6 +12,7 @@ from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.scalar import Scalar
 from dalembert.algorithms.triangular import factor
 from dalembert.constraints.pivots import Pivots
+from dalembert.contact.cones import SOLVERS
 from dalembert.contact.convex import Weights, convex_step, inverse_weights
 from dalembert.contact.rigid import Equalities, RigidStep, rigid_step
 from dalembert.contact.sensitivity import impulse_derivatives
@@ -19,9 +20,16 @@ from dalembert.dynamics import constrained, tree
 from dalembert.dynamics.quantity import Quantity, Setting
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.kinematics import manifold
+from dalembert.model.checks import expect_choice
 
 SWEEPS = 10
 """Of Gauss-Seidel in a step, unless others are asked for."""
+
+HUGE = 1e30
+"""Distance of an end that is not there, m or rad."""
+
+SOLVER = "gauss-seidel"
+"""Of contacts, unless another one is asked for."""
 
 LAWS = {
     "rigid": "Signorini, the exact Coulomb cone and Newton's restitution at the level of velocities, in fixed steps",
@@ -38,6 +46,11 @@ def sweeps_of(given: Any) -> int:
             f"sweeps = {given!r}; it is the number of sweeps of Gauss-Seidel in a step, 1 to 10000", argument="sweeps"
         )
     return int(given)
+
+
+def solver_of(given: Any) -> str:
+    """The name of a solver of contacts, checked."""
+    return expect_choice(given, tuple(SOLVERS), "solver")
 
 
 def equalities(s: Setting, G: Array) -> Equalities | None:
@@ -61,8 +74,9 @@ def equalities(s: Setting, G: Array) -> Equalities | None:
 
 
 def stepped(
-    s: Setting, q: Array, v: Array, a: Array, M: Array, G: Array, impulses: Array, h: Scalar, t: Scalar, sweeps: int
-) -> RigidStep:
+    s: Setting, q: Array, v: Array, a: Array, M: Array, G: Array, impulses: Array, h: Scalar, t: Scalar, sweeps: int,
+    solver: str = "gauss-seidel",
+) -> RigidStep:  # fmt: skip
     """Velocities after a step with contacts.
 
     Args:
@@ -76,13 +90,16 @@ def stepped(
         h: length of the step, s.
         t: time.
         sweeps: of Gauss-Seidel.
+        solver: of the rigid law, one of :data:`~dalembert.contact.cones.SOLVERS`.
     """
     layout = s.contacts
     rows = layout.at(s.state(q, None, t), halfway=s.law == "convex")
     factors = factor(M, s.tree.velocity_parents)
     if s.law == "convex":
+        if solver != "gauss-seidel":
+            raise UnsupportedError(f"solver = {solver!r} solves the rigid law; the convex one has Gauss-Seidel only")
         return convex_step(layout, rows, factors, v, v + h * a, impulses, h, sweeps, weights(s), equalities(s, G))
-    return rigid_step(layout, rows, factors, v, v + h * a, impulses, h, sweeps, equalities(s, G))
+    return rigid_step(layout, rows, factors, v, v + h * a, impulses, h, sweeps, equalities(s, G), solver)
 
 
 def weights(s: Setting) -> Weights:
@@ -113,7 +130,9 @@ def _one_step(s: Setting, q: Array, v: Array, tau: Array, impulses: Array, h: Sc
     a = _free(s, q, v, tau, t)
     G = s.constraints.at(s.state(q, None, t)).G if s.constraints.count else np.zeros((0, s.nv))
     M = constrained.mass_matrix(s, q)
-    return stepped(s, q, v, a, M, G, impulses, h, t, sweeps_of(s.options["sweeps"]))
+    return stepped(
+        s, q, v, a, M, G, impulses, h, t, sweeps_of(s.options["sweeps"]), solver_of(s.options.get("solver", SOLVER))
+    )
 
 
 def contact_step(s: Setting, q: Array, v: Array, tau: Array, impulses: Array, h: Scalar, t: Scalar) -> tuple[Any, ...]:
@@ -234,6 +253,42 @@ def contact_velocities(s: Setting, q: Array, v: Array) -> Array:
     return product(contact_rows(s, q), v)
 
 
+def contact_terms(s: Setting, q: Array, v: Array, tau: Array, t: Scalar) -> tuple[Any, ...]:
+    """What the forces of contacts at one instant depend on."""
+    if s.derivative is None:
+        raise UnsupportedError("the rates of contact rows are made of traced scalars; use Dynamics")
+    layout, tree_ = s.contacts, s.mechanism.tree
+    count = layout.count
+    rows = layout.at(s.state(q, None, t))
+    J = arrays.asarray(rows.J).reshape(count, s.nv)
+    rate = product(manifold.tangent_map(tree_, q), v)
+    along_q = np.zeros((count, s.nv), dtype=int)
+    if count:
+        along_q = s.derivative(product(J, v), arrays.asarray([*q, *v]), _with_zeros(rate, s.nv))
+    G = s.constraints.at(s.state(q, None, t)).G if s.constraints.count else np.zeros((0, s.nv))
+    distances: list[list[Scalar]] = [[0, 0] for _ in layout.rows]
+    numbers: list[Scalar] = [0] * count
+    for point, now in zip(layout.points, rows.points):
+        distances[point.normal] = [now.gap, 0]
+        numbers[point.normal] = now.contact.restitution
+        for disk, coefficient in point.disks:
+            for k in disk:
+                numbers[k] = getattr(now.contact, coefficient)
+    for k, ends in zip(layout.limit_rows, rows.limits):
+        distances[k] = [HUGE if scalar.is_number(x) and abs(x) == float("inf") else x for x in ends]
+    for k, most in zip(layout.dry_rows, rows.dry):
+        numbers[k] = most
+    return (
+        _free(s, q, v, tau, t), constrained.mass_matrix(s, q), G, J, along_q.reshape(count, -1)[:, 0] if count else
+        np.zeros(0), rate, arrays.asarray(distances).reshape(count, 2), arrays.asarray(numbers),
+    )  # fmt: skip
+
+
+def _with_zeros(rate: Array, n: int) -> Array:
+    """One direction along which q changes and v does not, (nq + nv, 1)."""
+    return arrays.asarray([[x] for x in (*rate, *[0] * n)])
+
+
 CONTACT: dict[str, Quantity] = {
     "contact_step": Quantity(
         ("q", "v", "tau", "impulses", "h", "t"),
@@ -246,12 +301,23 @@ CONTACT: dict[str, Quantity] = {
         "A step h of semi-implicit Euler with contacts, rigid or convex: q, v and impulses after it; residuals, "
         "m/s and N s; the normal velocity of every point, its slip, m/s, its mode (0 open, 1 sticks, 2 slides); energy "
         "lost by friction, by impacts, and (negative: brought in) by taking away depths, J.",
-        loads=True, options={"sweeps": SWEEPS}, solves=True),
+        loads=True, options={"sweeps": SWEEPS, "solver": SOLVER}, solves=True),
     "contact_step_derivatives": Quantity(
         ("q", "v", "tau", "impulses", "h", "t"), {"A": ("2n", "2n"), "B": ("2n", "n")}, contact_step_derivatives,
         "State-space matrices of a step with rigid contacts, x = (dq, v), dq along tangent vectors: "
         "dx' = A dx + B dtau. They are those of the modes the step ends in; at a change of mode they jump.",
-        loads=True, options={"sweeps": SWEEPS}, solves=True),
+        loads=True, options={"sweeps": SWEEPS, "solver": SOLVER}, solves=True),
+    "contact_terms": Quantity(
+        ("q", "v", "tau", "t"),
+        {
+            "a": ("n",), "M": ("n", "n"), "G": ("rows", "n"), "J": ("contact rows", "n"), "bias": ("contact rows",),
+            "rate": ("nq",), "distances": ("contact rows", 2), "numbers": ("contact rows",),
+        },
+        contact_terms,
+        "Accelerations without contacts, inertia matrix, rows of constraints and of contacts, rates of these times v, "
+        "rates of positions; of normals the gap, of limits the distance to either end; of normals the restitution, of "
+        "disks the coefficient, of dry friction the largest force.",
+        loads=True, solves=True),
     "contact_points": Quantity(
         ("q",), {"gap": ("points",), "position": ("points", 3), "axes": ("points", 3, 3)}, contact_points,
         "Gap of every point of contact, m, its place in the world, m, and normal, tangent 1 and tangent 2 as rows."),

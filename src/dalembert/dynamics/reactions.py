@@ -125,10 +125,6 @@ def places(s: Setting, q: Array) -> tuple[Array, Array, Array, Array]:
 
     Joints: axes and origin of the child. Constraints between frames: axes of the acting frame, origin of the frame
     acted upon; the world itself for constraints on joints and users' own.
-
-    Args:
-        s: the setting.
-        q: positions.
     """
     mechanism = s.mechanism
     children = [pose(mechanism, q, joint.child) for joint in mechanism.joints]

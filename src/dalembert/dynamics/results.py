@@ -230,6 +230,22 @@ class ContactStepDerivativesResult(NamedTuple):
     B: Array
 
 
+class ContactTermsResult(NamedTuple):
+    """Accelerations without contacts, inertia matrix, rows of constraints and of contacts, rates of these times v,
+    rates of positions; of normals the gap, of limits the distance to either end; of normals the restitution,
+    of disks the coefficient, of dry friction the largest force.
+    """
+
+    a: Array
+    M: Array
+    G: Array
+    J: Array
+    bias: Array
+    rate: Array
+    distances: Array
+    numbers: Array
+
+
 class ContactPointsResult(NamedTuple):
     """Gap of every point of contact, m, its place in the world, m, and normal, tangent 1 and tangent 2 as rows."""
 
@@ -264,6 +280,7 @@ RESULTS: dict[str, Any] = {
     "linearization": LinearizationResult,
     "contact_step": ContactStepResult,
     "contact_step_derivatives": ContactStepDerivativesResult,
+    "contact_terms": ContactTermsResult,
     "contact_points": ContactPointsResult,
 }
 """By quantity."""

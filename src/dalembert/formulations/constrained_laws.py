@@ -52,11 +52,7 @@ class SampledMotion:
     scale: float
 
     def error(self, a: Any) -> float:
-        """Relative difference of other accelerations.
-
-        Args:
-            a: accelerations.
-        """
+        """Relative difference of other accelerations."""
         return float(np.abs(a - self.a).max(initial=0.0) / self.scale)
 
 

@@ -195,7 +195,7 @@ def constraint_rows(
         skipped.append(f"constraints by Kane: {error}")
         return [] if mechanism.symbols else _assembled(mechanism, home, tolerance)
     numbers = {symbol.name: values[symbol] for symbol in mechanism.symbols}
-    closed = Dynamics(mechanism, elements=elements, include=include, parameters=numbers, reference=home)
+    closed = Dynamics(mechanism, elements=elements, contacts=(), include=include, parameters=numbers, reference=home)
     errors: dict[str, float] = {}
     forces: dict[str, float] = {}
     motions: list[SampledMotion] = []

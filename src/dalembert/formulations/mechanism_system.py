@@ -320,6 +320,11 @@ def left_out(mechanism: Mechanism, include: Sequence[str], elements: Sequence[st
             found.append(
                 f"{term} of {', '.join(joints) if len(joints) <= MOST_NAMED_JOINTS else f'{len(joints)} joints'}"
             )
+    if mechanism.contacts:
+        few = ", ".join(repr(item.name) for item in mechanism.contacts[:MOST_NAMED_JOINTS])
+        count = len(mechanism.contacts)
+        found.append(f"contact {few}" if count == 1 else f"contacts {few}" if count <= MOST_NAMED_JOINTS else
+                     f"{count} contacts")  # fmt: skip
     return tuple(found)
 
 

@@ -76,11 +76,7 @@ modes meet, positions are found to the square root of the residual only, so that
 
 
 class LoopCloser:
-    """Moves positions onto the loop closures by :func:`dalembert.constraints.closure.newton`.
-
-    Args:
-        system: the system, which has constraints.
-    """
+    """Moves positions onto the loop closures by :func:`dalembert.constraints.closure.newton`."""
 
     def __init__(self, system: MultibodySystem):
         assert system.constraints is not None
@@ -141,11 +137,7 @@ class LoopCloser:
 
 
 def neutral(system: MultibodySystem) -> np.ndarray:
-    """The position with all joints at zero and all quaternions at identity.
-
-    Args:
-        system: the system.
-    """
+    """The position with all joints at zero and all quaternions at identity."""
     q = np.zeros(len(system.q))
     for first, _ in system.quaternions:
         q[first + 3] = 1

@@ -63,11 +63,7 @@ class Speeds:
         return product(self.B, self.u) + self.d
 
     def steps(self, system: MultibodySystem) -> list[DerivationStep]:
-        """The constraints and the choice, for reading.
-
-        Args:
-            system: the system.
-        """
+        """The constraints and the choice, for reading."""
         steps = []
         if len(self.A):
             steps.append(

@@ -16,6 +16,7 @@ from dalembert.algorithms.joint_forces import TERMS
 from dalembert.constraints.forces import ForceSet
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
 from dalembert.formulations.agreement import Agreement, AgreementRow
+from dalembert.formulations.contact_laws import contact_rows
 from dalembert.formulations.derive import derive, positions_of
 from dalembert.formulations.equations import Equations
 from dalembert.formulations.laws import constraint_rows, inertia_rows, motion_rows, sensitivity_rows
@@ -49,7 +50,9 @@ def verify(
     of M; power balance; skew symmetry of Mdot - 2C; the sensitivities D, V, P against the complex step; if there are
     force elements, each of them by its kernel, by virtual power, from its energy, and in every formulation; if there
     are constraints, the freedoms they leave, and their elimination against multipliers, Udwadia and Kalaba's way and
-    compiled kernels, with all force elements acting; and, if joints have armature, damping or friction, all
+    compiled kernels, with all force elements acting; if there are contacts, their rows against the motions of the
+    bodies, and momentum, Signorini's and Coulomb's laws and the loss of energy in a step, compliant ones against their
+    energy; and, if joints have armature, damping or friction, all
     formulations once more with these included, and joint by joint (algorithms of inverse dynamics and the inertia
     matrix do not contain them). Symbols get random positive values. Constraints that cannot be assembled are no
     agreement; where symbols are left, which other values may allow, they are left out.
@@ -111,6 +114,8 @@ def verify(
             more += constraint_rows(mechanism, derived, values, states, tolerance, omitted, (), terms, home)
         rows += [replace(row, quantity=row.quantity + JOINT_TERMS) for row in more]
         skipped += [reason for reason in omitted if reason not in skipped]
+    if mechanism.contacts:
+        rows += contact_rows(numeric, q, v, tolerance, skipped)
     return Agreement(mechanism.name, states, tuple(rows), tuple(skipped))
 
 

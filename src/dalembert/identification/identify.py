@@ -16,7 +16,8 @@ from dalembert.identification.regression import LinearTorques, Visible
 from dalembert.model import Inertia, Mechanism
 from dalembert.model.checks import expect_real, real_array
 from dalembert.simulation.state import as_positive
-from dalembert.text.layout import aligned, filled, page_width, shortened, wrapped
+from dalembert.text.layout import WIDTH, aligned, filled, page_width, shortened, wrapped
+from dalembert.text.tables import TextTable, as_html
 
 FEW_SAMPLES = 30
 """Samples below which no noise of single joints can be estimated, only one for all."""
@@ -122,18 +123,27 @@ class Identification:
         return np.stack([self.values - reach, self.values + reach], axis=1)
 
     def __str__(self) -> str:
-        found = zip(self.visible.combinations, self.values, self.deviations)
-        rows = [(f"{value:.5g}", f"{deviation:.2g}") for _, value, deviation in found]
-        numbers = filled([("value", "deviation"), *rows], 0)
         page = page_width()
+        numbers = filled([row[1:] for row in (TITLES, *self._cells())], 0)
         room = page - len("  ".join(numbers[0])) - 2
-        names = [shortened(name, room) for name in ("combination", *self.visible.combinations)]
-        lines = aligned([(name, *row) for name, row in zip(names, numbers)])
-        with np.printoptions(linewidth=page - 14):
-            lines.append(f"condition number {self.condition:.3g}; residuals, root mean square:")
-            lines.append(f"  {np.array2string(self.residual, precision=3, prefix='  ')}")
-        lines += [line for doubt in self.doubts for line in wrapped(doubt, page=page)]
-        return "\n".join(lines)
+        names = [shortened(name, room) for name in (TITLES[0], *self.visible.combinations)]
+        return "\n".join([*aligned([(name, *row) for name, row in zip(names, numbers)]), *self._words(page)])
+
+    def _cells(self) -> list[tuple[str, str, str]]:
+        found = zip(self.visible.combinations, self.values, self.deviations)
+        return [(name, f"{value:.5g}", f"{deviation:.2g}") for name, value, deviation in found]
+
+    def _words(self, page: int = WIDTH) -> list[str]:
+        sizes = np.array2string(self.residual, precision=3, max_line_width=page - 2, prefix="  ")
+        lines = [f"condition number {self.condition:.3g}; residuals, root mean square:", f"  {sizes}"]
+        return lines + [line for doubt in self.doubts for line in wrapped(doubt, page=page)]
+
+    def _repr_html_(self) -> str:
+        return as_html([TextTable.of(TITLES, self._cells()), *self._words()])
+
+
+TITLES = ("combination", "value", "deviation")
+"""Of the table of an Identification."""
 
 
 def identify(

@@ -85,11 +85,7 @@ class Chain:
         return self._matrices(self.columns())
 
     def jacobian_rates(self, v: Array) -> tuple[Array, Array]:
-        """Time derivatives of :meth:`jacobians`: columns turn with their links, their levers change with time.
-
-        Args:
-            v: velocities.
-        """
+        """Time derivatives of :meth:`jacobians`: columns turn with their links, their levers change with time."""
         if v.dtype == object:
             self._beside_symbols()
         w = velocity = arrays.zeros(3)

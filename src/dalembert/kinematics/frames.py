@@ -245,12 +245,7 @@ def _turned(w: Array, J: Array) -> Array:
 
 
 def center_of_mass(mechanism: Mechanism, q: Any) -> Array:
-    """Centre of mass of the moving links, world axes, m. Bodies fixed to the ground do not count.
-
-    Args:
-        mechanism: the mechanism.
-        q: positions, nq.
-    """
+    """Centre of mass of the moving links, world axes, m. Bodies fixed to the ground do not count."""
     (q,) = checked(mechanism, q=q)
     total, moment = 0, arrays.zeros(3)
     for link, place in zip(mechanism.tree.links, link_poses(mechanism.tree, q)):

@@ -1,9 +1,9 @@
 """From changes of the entries of q to tangent vectors.
 
 Our derivative kernels differentiate along tangent vectors, of which a quaternion has three. Frameworks change the
-entries of q, of which it has four. The tangent vector of a change of the unit quaternion eta = [x, y, z, w] is
+entries of q, of which it has four. The tangent vector of a change of the quaternion eta = [x, y, z, w] is
 
-    delta = S(eta) d eta ,   S = 2 [ w 1 - e~ , -e ]     (FORBES, w_b = S qdot).
+    delta = S(eta) d eta / |eta|^2 ,   S = 2 [ w 1 - e~ , -e ]     (FORBES, w_b = S qdot, for |eta| = 1).
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ def tangent(tree: Tree, q: Any, change: Any, stack: Any) -> Any:
         entries[k] = change[..., i]
     for i, k in quaternions(tree):
         x, y, z, w = (q[..., i + n] for n in range(4))
-        a, b, c, d = (2 * change[..., i + n] for n in range(4))
+        twice = 2 / (x * x + y * y + z * z + w * w)
+        a, b, c, d = (twice * change[..., i + n] for n in range(4))
         entries[k : k + 3] = [
             w * a + z * b - y * c - x * d,
             -z * a + w * b + x * c - y * d,

@@ -14,10 +14,6 @@ from dalembert.model.tree import Link, Tree
 class LinkMotion:
     """Poses and Jacobians of all links.
 
-    Args:
-        tree: the links.
-        q: positions.
-
     Attributes:
         rotation: W_i, link to inertial axes.
         origin: position of each link's origin, inertial axes.

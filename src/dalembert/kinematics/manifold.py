@@ -43,13 +43,7 @@ def quaternion_places(tree: Tree) -> list[int]:
 
 
 def position_rate(tree: Tree, q: Coordinates, v: Coordinates) -> Array:
-    """qdot = Gamma(q) v; for quaternions (B-18).
-
-    Args:
-        tree: the links.
-        q: positions.
-        v: velocities.
-    """
+    """qdot = Gamma(q) v; for quaternions (B-18)."""
     rate: list[Any] = [0] * tree.nq
     for link in tree.links:
         if link.kind == "spherical":
@@ -61,12 +55,7 @@ def position_rate(tree: Tree, q: Coordinates, v: Coordinates) -> Array:
 
 
 def tangent_map(tree: Tree, q: Array) -> Array:
-    """Gamma(q), nq x nv: the rates of the coordinates per velocity; zeros and ones are integers.
-
-    Args:
-        tree: the links.
-        q: positions.
-    """
+    """Gamma(q), nq x nv: the rates of the coordinates per velocity; zeros and ones are integers."""
     Gamma = np.zeros((tree.nq, tree.nv), dtype=int).astype(object)
     for link in tree.links:
         if link.kind == "spherical":
@@ -100,10 +89,6 @@ def tangent_rate(tree: Tree, v: Array) -> Array:
     """T of d(dq)/dt = dv + T dq along a motion, nv x nv.
 
     For the tangent vector of a quaternion, in child axes, it is dq x v = -v~ dq; for all other joints zero.
-
-    Args:
-        tree: the links.
-        v: velocities.
     """
     T: list[list[Any]] = [[0] * tree.nv for _ in range(tree.nv)]
     for _, k in quaternions(tree):

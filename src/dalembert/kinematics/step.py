@@ -11,7 +11,6 @@ import numpy as np
 
 from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import Array, Coordinates, product
-from dalembert.algebra.quaternions import rotation_from_quaternion
 from dalembert.algebra.scalar import Scalar
 from dalembert.model.joint import rotation_about
 from dalembert.model.tree import Link, Tree
@@ -31,7 +30,7 @@ class Step:
         """From the parent's origin to the link's origin, in the parent's axes."""
         self._pre = _constant(link.placement.rotation)
         if link.kind == "spherical":
-            self._pre.append(Matrix(rotation_from_quaternion(link.position(q))))
+            self._pre.append(Matrix(link.attitude(q)))
         elif link.rotates:
             self._pre.append(_turn(link, q))
         self._post = _constant(link.post) if link.post is not None else []

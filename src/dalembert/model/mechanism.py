@@ -242,7 +242,7 @@ class Mechanism(Record):
         return interpolate(self, q0, q1, fraction)
 
     def normalise(self, q: Any) -> Array:
-        """A copy of ``q`` whose quaternions have length one; kernels take quaternions as they are.
+        """A copy of ``q`` whose quaternions have length one; kernels take quaternions of any length.
 
         Args:
             q: positions, any batch shape (..., nq). A quaternion that is zero or not finite is an error.
@@ -334,8 +334,9 @@ class Mechanism(Record):
 
     def _repr_html_(self) -> str:
         from dalembert.model.display import as_html
+        from dalembert.viewer.inline import thumbnail
 
-        return as_html(self)
+        return f"{thumbnail(self)}\n{as_html(self)}"
 
 
 def _find(items: Iterable[Named], name: str, what: str, mechanism: Mechanism) -> Named:

@@ -205,9 +205,6 @@ def coordinate_names(mechanism: Mechanism) -> tuple[list[str], list[str]]:
     Joints of one degree of freedom lend their own name if it reads as a mathematical symbol (``theta1``, ``d2``),
     otherwise coordinates are numbered ``q1``, ``q2``, ...; joints of several degrees have names of their own, with the
     number of the joint where another one has them too.
-
-    Args:
-        mechanism: the mechanism.
     """
     joints = [joint for joint in mechanism.joints if joint.nq]
     single = [joint.name for joint in joints if joint.nq == 1]

@@ -232,9 +232,6 @@ def merge_fixed(mechanism: Mechanism) -> Mechanism:
     Bodies fixed to the ground become frames of the ground; their matter does not move and is left out. Forces of kind
     ``attraction`` and ``gravity-field`` are expanded about the centre of mass of each body; about that of a larger one
     they leave out more, which a note reports.
-
-    Args:
-        mechanism: the mechanism.
     """
     expect(mechanism, Mechanism, "merge_fixed")
     carriers: dict[str, tuple[str, Transform]] = {WORLD: (WORLD, Transform.identity())}

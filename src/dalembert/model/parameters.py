@@ -39,9 +39,6 @@ def parameters(mechanism: Mechanism) -> dict[str, Scalar]:
     """Every addressable parameter with its value, in the order of the mechanism; SI units.
 
     The angles of a placement are listed only while its rotation is numeric.
-
-    Args:
-        mechanism: the mechanism.
     """
     expect(mechanism, Mechanism, "parameters")
     return {address: _read(_owner(mechanism, *place[:2]), place[2]) for address, place in addresses(mechanism).items()}

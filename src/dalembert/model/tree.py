@@ -174,11 +174,16 @@ class Link:
             return arrays.asarray([q[self.q + k] for k in range(4)])
         return arrays.asarray([self.gain * q[self.q] + self.offset])
 
+    def attitude(self, q: Coordinates) -> Array:
+        """Rotation of a spherical joint. The length of its quaternion does not matter; symbols stand for unit ones."""
+        eta = self.position(q)
+        return rotation_from_quaternion(eta, unit=scalar.is_symbolic(eta))
+
     def rotation(self, q: Coordinates) -> Array:
         """A_i: maps components in the link's axes to the parent link's axes."""
         R = self.placement.rotation
         if self.kind == "spherical":
-            R = product(R, rotation_from_quaternion(self.position(q)))
+            R = product(R, self.attitude(q))
         elif self.kind != "prismatic":
             R = product(R, rotation_about(self.axis, self.position(q)[0]))
         return R if self.post is None else product(R, self.post)

@@ -36,9 +36,6 @@ def parameter_units(mechanism: Mechanism) -> dict[str, str]:
     """The unit of every address, see :func:`~dalembert.model.parameters.parameters`, and of every symbol that stands
     for such a number by itself; empty where there is none, where it is that of a user's formula, or where several
     motions of one joint have different ones.
-
-    Args:
-        mechanism: the mechanism.
     """
     found = {address: _unit(mechanism, *place) for address, place in addresses(mechanism).items()}
     values = parameters(mechanism)

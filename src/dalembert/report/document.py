@@ -19,11 +19,7 @@ from dalembert.report.drawing import Drawing
 
 @dataclass(frozen=True)
 class Math:
-    """Mathematics within a line, or in a cell of a table.
-
-    Args:
-        latex: the formula.
-    """
+    """Mathematics within a line, or in a cell of a table."""
 
     latex: str
 

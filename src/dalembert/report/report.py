@@ -16,6 +16,7 @@ from dalembert.formulations.equations import METHODS, Equations
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect, expect_path
 from dalembert.report.certificate_section import Proven, certificate_blocks
+from dalembert.report.contact_section import contact_blocks
 from dalembert.report.derivation_section import derivation_blocks, equations_blocks
 from dalembert.report.document import Block, Document
 from dalembert.report.evidence_section import agreement_blocks, agreement_of, cost_blocks, reference_blocks
@@ -44,8 +45,9 @@ def report(
 ) -> Path:
     """Write a document that derives the equations of motion step by step; return where it lies.
 
-    It shows the mechanism, frames and velocities, every step with its equation, the equations of motion, how well all
-    routes agree, operation counts and references. HTML is one file that needs no network and no scripts.
+    It shows the mechanism, frames and velocities, every step with its equation, the equations of motion, contacts with
+    their rows and law, how well all routes agree, operation counts and references. HTML is one file that needs no
+    network and no scripts.
 
     Args:
         subject: a mechanism, bodies given by formulas, or equations that have been derived already.
@@ -152,6 +154,8 @@ def _blocks(
     yield from convention_blocks(equations, tree, notation, forms.assumed)
     yield from moving
     yield from derived
+    if tree is not None:
+        yield from contact_blocks(tree, equations, forms)
     if agreement:
         yield from agreement_blocks(agreement_of(origin, equations))
     if certificate is not None:

@@ -21,11 +21,7 @@ if TYPE_CHECKING:
 
 
 def numeric(motion: Trajectory) -> Mechanism:
-    """The mechanism with the values that its parameters had along a motion.
-
-    Args:
-        motion: the motion.
-    """
+    """The mechanism with the values that its parameters had along a motion."""
     model = motion.mechanism
     if motion.parameters is None:
         return model
@@ -37,11 +33,7 @@ def numeric(motion: Trajectory) -> Mechanism:
 
 
 def dissipated(motion: Trajectory) -> np.ndarray:
-    """Power that joint damping and friction take away, W, (T,).
-
-    Args:
-        motion: the motion.
-    """
+    """Power that joint damping and friction take away, W, (T,)."""
     from dalembert.algorithms.joint_forces import joint_forces
 
     terms = [name for name in motion.dynamics.include if name != "armature"]
@@ -52,11 +44,7 @@ def dissipated(motion: Trajectory) -> np.ndarray:
 
 
 def reactions(motion: Trajectory) -> dict[str, np.ndarray]:
-    """What joints and constraints transmit; see :meth:`~dalembert.simulation.Trajectory.reactions`.
-
-    Args:
-        motion: the motion.
-    """
+    """What joints and constraints transmit; see :meth:`~dalembert.simulation.Trajectory.reactions`."""
     dynamics, model = motion.dynamics, motion.mechanism
     acting = {"wrenches": motion.wrenches if dynamics.wrenches else None, "parameters": motion.parameters}
     a, multipliers = motion.a, np.zeros((len(motion), 0))

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from dalembert.dynamics import Dynamics
-from dalembert.dynamics.contacting import SWEEPS, sweeps_of
+from dalembert.dynamics.contacting import SOLVER, SWEEPS, solver_of, sweeps_of
 from dalembert.errors import ArgumentError, SimulationWarning, UnsupportedError
 from dalembert.model import WORLD
 from dalembert.model.singularity import WHY, singular_motions
 from dalembert.simulation.contact_history import MEASURES, UNCONVERGED, ContactHistory
+from dalembert.simulation.event_driven import METHOD as EVENT_DRIVEN
 from dalembert.simulation.failure import SimulationError
 from dalembert.simulation.inputs import Fault, Inputs
 from dalembert.simulation.integrators import NOT_FINITE
@@ -42,8 +43,9 @@ def acts(dynamics: Dynamics) -> bool:
 
 
 def contact_law(
-    dynamics: Dynamics, law: str | None, method: str | None, sweeps: int | None, records: bool = True
-) -> RigidContact | None:
+    dynamics: Dynamics, law: str | None, method: str | None, sweeps: int | None, records: bool = True,
+    solver: str | None = None,
+) -> RigidContact | None:  # fmt: skip
     """How contacts are solved; None where there are none, and where the compliant law makes forces of them.
 
     Args:
@@ -52,6 +54,7 @@ def contact_law(
         method: as the user gave it; others than :data:`METHOD` know nothing of contacts.
         sweeps: of Gauss-Seidel, or None.
         records: keep slip and mode.
+        solver: of the rigid law, or None.
     """
     name = dynamics.mechanism.name
     if acts(dynamics) and not dynamics.has("contact_step"):
@@ -66,14 +69,26 @@ def contact_law(
             raise ArgumentError(
                 f"sweeps = {sweeps!r} are those of rigid contacts, and {name!r} has none that act", argument="sweeps"
             )
+        if solver is not None:
+            raise ArgumentError(
+                f"solver = {solver!r} is that of rigid contacts, and {name!r} has none that act", argument="solver"
+            )
         return None
-    if method is not None and method != METHOD:
+    if method == EVENT_DRIVEN:
+        unused = [f"{n} = {x!r}" for n, x in (("sweeps", sweeps), ("solver", solver)) if x is not None]
+        if dynamics.law != "rigid" or unused:
+            raise ArgumentError(
+                f"method = {method!r} is of the rigid law and solves it to rounding; leave out "
+                f"{' and '.join(unused) or f'law = {dynamics.law!r}'}",
+                argument="method",
+            )
+    elif method is not None and method != METHOD:
         raise ArgumentError(
             f"{name!r} has contacts or stops of joints, and the method {method!r} knows nothing of them",
             argument="method",
             value=method,
-            remedy=f"leave {{argument}} out, or give method={METHOD!r}; to ignore what could touch, "
-            "make Dynamics(mechanism, contacts=())",
+            remedy=f"leave {{argument}} out, or give method={METHOD!r} or {EVENT_DRIVEN!r}; to ignore what could "
+            "touch, make Dynamics(mechanism, contacts=())",
         )
     if not dynamics.contacts.count:
         warnings.warn(
@@ -87,7 +102,10 @@ def contact_law(
             f"{name!r}: an impulse of contact needs mass to act on, but {idle[0].removesuffix(f': {WHY}')}",
             remedy="give that body a mass and an inertia; a foot of 10 g changes little",
         )
-    return RigidContact(SWEEPS if sweeps is None else sweeps_of(sweeps), records, dynamics.law)
+    return RigidContact(
+        SWEEPS if sweeps is None else sweeps_of(sweeps), records, dynamics.law,
+        SOLVER if solver is None else solver_of(solver),
+    )  # fmt: skip
 
 
 def checked_start(dynamics: Dynamics, q: np.ndarray, values: Any, lift: bool) -> np.ndarray:
@@ -190,7 +208,7 @@ def march(
         progress: show it.
     """
     dynamics, model = system.dynamics, system.mechanism
-    kernel = dynamics.kernel("contact_step", sweeps=law.sweeps)
+    kernel = dynamics.kernel("contact_step", sweeps=law.sweeps, solver=law.solver)
     nq = model.nq
     q, v = x[:nq], x[nq:]
     points, rows = len(dynamics.contacts.points), dynamics.contacts.count
@@ -243,7 +261,7 @@ def march(
         status = "interrupted"
     columns = [np.array([row[k] for row in kept]) for k in range(8)]
     ts, qs, vs, taus, wrenches, pushes, report, steps = columns
-    info = {"method": METHOD, "law": law.law, "sweeps": law.sweeps, "evaluations": made,
+    info = {"method": METHOD, "law": law.law, "sweeps": law.sweeps, "solver": law.solver, "evaluations": made,
             "seconds": time.perf_counter() - began, "singular": ()}  # fmt: skip
     if hold is not None:
         info |= {"hold": hold, "held_from": t0}

@@ -146,21 +146,11 @@ class TracedEquations:
         return manifold.normalised(self._tree, q)
 
     def mass_matrix(self, q: Array) -> Array:
-        """M(q).
-
-        Args:
-            q: positions.
-        """
+        """M(q)."""
         return self._quantity("mass_matrix", q=q)
 
     def rows(self, t: Scalar, q: Array, v: Array) -> Array:
-        """G of all constraints, (m, nv).
-
-        Args:
-            t: time.
-            q: positions.
-            v: velocities.
-        """
+        """G of all constraints, (m, nv)."""
         return self._quantities("constraints", q=q, v=v, t=t)[1]
 
     def momentum(self, q: Array, v: Array) -> Array:
@@ -286,12 +276,7 @@ class KernelEquations:
         return self._call("acceleration", t, q, v)
 
     def flow(self, t: float, x: np.ndarray) -> np.ndarray:
-        """Derivative of the state x = [q; v]; quaternions are normalised before use.
-
-        Args:
-            t: time.
-            x: state.
-        """
+        """Derivative of the state x = [q; v]; quaternions are normalised before use."""
         nq = self._tree.nq
         return self._call("flow", t, x[:nq], x[nq:])
 

@@ -53,13 +53,7 @@ class Event:
         object.__setattr__(self, "touch", expect_real(self.touch, "Event, touch", 0))
 
     def value(self, t: float, q: np.ndarray, v: np.ndarray) -> float:
-        """The function, checked.
-
-        Args:
-            t: time.
-            q: positions.
-            v: velocities.
-        """
+        """The function, checked."""
         what = f"event {self.name!r}"
         found = asked(self.function, what, t, q, v)
         if isinstance(found, (bool, np.bool_)):  # a condition never passes zero
@@ -67,13 +61,7 @@ class Event:
         return float(checked(found, what, (), t, q, v))
 
     def after(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The state after the event: the same, unless there is a reset.
-
-        Args:
-            t: time.
-            q: positions.
-            v: velocities.
-        """
+        """The state after the event: the same, unless there is a reset."""
         if self.reset is None:
             return q, v
         what = f"reset of event {self.name!r}"

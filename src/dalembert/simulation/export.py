@@ -37,11 +37,7 @@ COMPONENTS = ("force x", "force y", "force z", "moment x", "moment y", "moment z
 
 
 def columns(trajectory: Trajectory) -> dict[str, np.ndarray]:
-    """Every column of the table by name: ``t``, ``q.elbow``, ``v.elbow``, ``tau.elbow``, ``wrench.flange.force x``.
-
-    Args:
-        trajectory: the motion.
-    """
+    """Every column of the table by name: ``t``, ``q.elbow``, ``v.elbow``, ``tau.elbow``, ``wrench.flange.force x``."""
     m = trajectory.mechanism
     table = {"t": trajectory.t}
     for kind, names in (("q", position_names(m)), ("v", velocity_names(m)),
@@ -69,12 +65,7 @@ def write_file(path: Any, write: Callable[[str], object]) -> None:
 
 
 def write_csv(trajectory: Trajectory, path: str | Path) -> None:
-    """Write a table; numbers with all their digits.
-
-    Args:
-        trajectory: the motion.
-        path: file to write.
-    """
+    """Write a table; numbers with all their digits."""
     table = columns(trajectory)
 
     def write(name: str) -> None:
@@ -87,12 +78,7 @@ def write_csv(trajectory: Trajectory, path: str | Path) -> None:
 
 
 def write_npz(trajectory: Trajectory, path: str | Path) -> None:
-    """Write an archive of arrays.
-
-    Args:
-        trajectory: the motion.
-        path: file to write.
-    """
+    """Write an archive of arrays."""
     m = trajectory.mechanism
     about = {
         "mechanism": m.name, "digest": trajectory.dynamics.identity,
@@ -252,11 +238,7 @@ def _disagreement(
 
 
 def as_pandas(trajectory: Trajectory) -> Any:
-    """A DataFrame with the time as index.
-
-    Args:
-        trajectory: the motion.
-    """
+    """A DataFrame with the time as index."""
     try:
         import pandas
     except ImportError as error:
@@ -265,11 +247,7 @@ def as_pandas(trajectory: Trajectory) -> Any:
 
 
 def as_xarray(trajectory: Trajectory) -> Any:
-    """A Dataset with dimensions t, position and velocity; and frame and component, if external wrenches act.
-
-    Args:
-        trajectory: the motion.
-    """
+    """A Dataset with dimensions t, position and velocity; and frame and component, if external wrenches act."""
     try:
         import xarray
     except ImportError as error:

@@ -111,24 +111,12 @@ class Inputs:
         return self._control is None and not self._functions
 
     def hold(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
-        """Ask the controller now, and keep its answer until asked again.
-
-        Args:
-            t: time.
-            q: positions.
-            v: velocities.
-        """
+        """Ask the controller now, and keep its answer until asked again."""
         self._held = None
         self._held = self.control(t, q, v)
 
     def control(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Generalised forces.
-
-        Args:
-            t: time.
-            q: positions.
-            v: velocities.
-        """
+        """Generalised forces."""
         if self._held is not None:
             return self._held
         if self._control is None:
@@ -137,13 +125,7 @@ class Inputs:
         return checked(asked(self._control, "control(t, q, v)", t, q, v), "control(t, q, v)", self._tau.shape, t, q, v)
 
     def wrenches(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Wrenches on all frames, (number of frames, 6).
-
-        Args:
-            t: time.
-            q: positions.
-            v: velocities.
-        """
+        """Wrenches on all frames, (number of frames, 6)."""
         if not self._functions:
             return self._wrenches
         t = min(max(t, self.limits[0]), self.limits[1])

@@ -60,11 +60,7 @@ class Pace:
             self._bound, self._count, self._mark = bound, 0, t
 
     def stuck(self, t: float) -> str:
-        """After a step: how far the last ones came, if the bound is out of sight; else nothing.
-
-        Args:
-            t: time.
-        """
+        """After a step: how far the last ones came, if the bound is out of sight; else nothing."""
         self._count += 1
         if self._count % PACE_STEPS:
             return ""
@@ -74,11 +70,7 @@ class Pace:
 
 
 def discontinuous_friction(system: Stabiliser) -> str:
-    """What to say of friction without a transition, if there is any; else nothing.
-
-    Args:
-        system: what moves.
-    """
+    """What to say of friction without a transition, if there is any; else nothing."""
     acting = system.dynamics.elements.names
     items = [x for x in system.dynamics.numbers.forces if x.name in acting] if acting else []
     for item in items:

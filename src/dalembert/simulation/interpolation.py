@@ -145,11 +145,7 @@ def control_at(motion: Trajectory, t: np.ndarray) -> np.ndarray:
 
 
 def control_before(motion: Trajectory) -> np.ndarray:
-    """The control that acted until each sample, (T, nv); where a zero-order hold ends, a sample has the new one.
-
-    Args:
-        motion: the motion.
-    """
+    """The control that acted until each sample, (T, nv); where a zero-order hold ends, a sample has the new one."""
     found = motion.tau.copy()
     if _known(motion):
         changes = np.flatnonzero(_on_time(motion)[1:])
@@ -160,9 +156,6 @@ def control_before(motion: Trajectory) -> np.ndarray:
 def constant_parts(motion: Trajectory) -> Trajectory | None:
     """The motion with samples also where a control under a zero-order hold changed between them, so that forces are
     constant from each to the next; None unless there was such a hold and every period has a sample.
-
-    Args:
-        motion: the motion.
     """
     if not _known(motion):
         return None
@@ -200,11 +193,7 @@ def _on_time(motion: Trajectory) -> np.ndarray:
 
 
 def with_discontinuities(motion: Trajectory) -> Trajectory:
-    """The motion with two samples, before and after, also at discontinuities of its state between those that it has.
-
-    Args:
-        motion: the motion.
-    """
+    """The motion with two samples, before and after, also at discontinuities of its state between those that it has."""
     before, after = ({x.t: (x.q, x.v) for x in states} for states in (motion.events, motion.discontinuities))
     times = [t for t in after if np.count_nonzero(motion.t == t) < 2]
     if not times:

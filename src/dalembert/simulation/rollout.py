@@ -122,6 +122,7 @@ def rollout(
     method: str | None = None,
     law: str | None = None,
     sweeps: int | None = None,
+    solver: str | None = None,
     limits: Sequence[str] | str | None = None,
     lift: bool = False,
     every: int = 1,
@@ -169,6 +170,8 @@ def rollout(
         law: of contact. ``"rigid"`` is the default where a mechanism has contacts; ``"convex"`` is MuJoCo's;
             ``"compliant"`` makes force elements of contacts, for every method.
         sweeps: of Gauss-Seidel in a step, 10 by default; ``contacts.residual`` says what is left.
+        solver: of rigid contacts: ``"gauss-seidel"`` by default, or ``"newton"``, which adds a step of Newton's method
+            to every sweep, for ill-conditioned problems.
         limits: names of joints whose ranges end in stops, or ``"all"``; none by default. With ``friction`` included
             and a law of contact, dry friction of joints is exact: it sticks.
         lift: move bases upwards until nothing overlaps at the start, instead of an error.
@@ -212,7 +215,7 @@ def rollout(
             law,
         )
         dynamics, model = system.dynamics, system.mechanism
-        contact = contact_law(dynamics, law, method, sweeps, record)
+        contact = contact_law(dynamics, law, method, sweeps, record, solver)
         method = METHOD if contact is not None else "rk4" if method is None else method
         steps, every = _positive("steps", steps), _positive("every", every)
         step = as_positive("step", step, "s")

@@ -18,6 +18,10 @@ from dalembert.model.checks import real_array
 from dalembert.simulation.breaks import Breaks
 from dalembert.simulation.contacting import checked_start, contact_law, march
 from dalembert.simulation.equations import KernelEquations
+from dalembert.simulation.event_driven import ATOL as EVENT_ATOL
+from dalembert.simulation.event_driven import METHOD as EVENT_DRIVEN
+from dalembert.simulation.event_driven import RTOL as EVENT_RTOL
+from dalembert.simulation.event_driven import follow
 from dalembert.simulation.events import Event, Watch, as_events
 from dalembert.simulation.failure import SimulationError
 from dalembert.simulation.inputs import Fault, Inputs
@@ -68,6 +72,7 @@ def simulate(
     method: str | None = None,
     law: str | None = None,
     sweeps: int | None = None,
+    solver: str | None = None,
     limits: Sequence[str] | str | None = None,
     lift: bool = False,
     rtol: float | None = None,
@@ -104,12 +109,15 @@ def simulate(
         events: functions of (t, q, v) whose zeros are wanted, or :class:`~dalembert.simulation.Event` objects, which
             may also stop the motion or change the state.
         method: adaptive: ``DOP853`` (the default where nothing can touch), ``RK45``, ``RK23``, ``Radau``, ``BDF``,
-            ``LSODA`` (of SciPy); of fixed step: ``rk4``, ``semi-implicit-euler`` (with contacts the only one),
-            ``lie-rk4``, ``variational``.
+            ``LSODA`` (of SciPy); of fixed step: ``rk4``, ``semi-implicit-euler`` (the default with contacts),
+            ``lie-rk4``, ``variational``. ``event-driven``, for few rigid contacts: impacts and changes of mode at their
+            very moment, smooth motion of high order in between (``rtol``, ``atol``, ``max_step``).
         law: of contact. ``"rigid"`` is the default where a mechanism has contacts; ``Trajectory.contacts`` has forces,
             gaps, slip, modes and residuals. ``"convex"`` is MuJoCo's; ``"compliant"`` makes force elements of contacts,
             for every method.
         sweeps: of Gauss-Seidel in a step, 10 by default; ``contacts.residual`` says what is left.
+        solver: of rigid contacts: ``"gauss-seidel"`` by default, or ``"newton"``, which adds a step of Newton's method
+            to every sweep, for ill-conditioned problems.
         limits: names of joints whose ranges end in stops, or ``"all"``; none by default. With ``friction`` included
             and a law of contact, dry friction of joints is exact: it sticks.
         lift: move bases upwards until nothing overlaps at the start, instead of an error.
@@ -162,7 +170,7 @@ def simulate(
     system = system.with_parameters(values)
     system.check_start(float(times[0]), x[: model.nq], x[model.nq :], values)
     x = system.projected(float(times[0]), x)
-    contact = contact_law(dynamics, law, method, sweeps)
+    contact = contact_law(dynamics, law, method, sweeps, solver=solver)
     method = "DOP853" if method is None else method
     hold = None if hold is None else as_positive("hold", hold, "s")
     if hold is not None and control is None:
@@ -177,6 +185,20 @@ def simulate(
                 "events are not looked for between the steps of a motion with contacts; contacts.mode and the samples "
                 "of the trajectory show what happened"
             )
+        if method == EVENT_DRIVEN:
+            for name, value in (("hold", hold), ("step", step), ("breakpoints", len(given) or None)):
+                if value is not None:
+                    raise UnsupportedError(
+                        f"{name}: motions from event to event have no fixed step, zero-order hold nor breakpoints; "
+                        "leave it out, or the method"
+                    )
+            x[: model.nq] = checked_start(dynamics, x[: model.nq], values, as_flag("lift", lift))
+            tolerances = (
+                EVENT_RTOL if rtol is None else as_positive("rtol", rtol, ""),
+                EVENT_ATOL if atol is None else as_positive("atol", atol, ""),
+            )
+            longest = math.inf if max_step is None else as_positive("max_step", max_step, "s")
+            return follow(system, inputs, values, times, chosen, x, tolerances, longest, progress)
         unused = [name for name, value in (("rtol", rtol), ("atol", atol), ("max_step", max_step)) if value is not None]
         if unused:
             warnings.warn(

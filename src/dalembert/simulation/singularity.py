@@ -41,9 +41,6 @@ class RankWatch:
     Passing a singular position it falls and rises again like |t - t*|, which steps rarely hit. So wherever it has a
     minimum and could have been zero in between, the positions between the steps are examined too.
 
-    Args:
-        system: what moves.
-
     Attributes:
         times: when rank was lost.
     """

@@ -205,12 +205,7 @@ class Stabiliser:
         return [self._part * x for x in row_units(mechanism or own.numbers, own.constraints, units, length)]
 
     def open_loop(self, t: float, q: np.ndarray) -> str:
-        """What is open by how much after a step; empty if nothing is.
-
-        Args:
-            t: time.
-            q: positions.
-        """
+        """What is open by how much after a step; empty if nothing is."""
         if not self.has_loops:
             return ""
         phi = np.where(self.dynamics.constraints.holonomic, self.dynamics.evaluate("positions", q, t)[0], 0.0)
@@ -282,12 +277,7 @@ class Stabiliser:
         return violation(self.dynamics, q, v, t, names, **options)
 
     def is_near_singular(self, t: float, q: np.ndarray) -> bool:
-        """Whether a singular configuration of the constraints is near.
-
-        Args:
-            t: time.
-            q: positions.
-        """
+        """Whether a singular configuration of the constraints is near."""
         if not (self.has_loops and np.isfinite(q).all()):
             return False
         size = float(least_sizes(self.dynamics, q[None], np.array([t]))[0])

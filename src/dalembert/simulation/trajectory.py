@@ -271,31 +271,19 @@ class Trajectory:
     # ---------------------------------------------------------------------------------------------------------- output
 
     def to_csv(self, path: str | Path) -> None:
-        """Write a table with a header: t, then q, v, tau by name, and external wrenches, if there are any.
-
-        Args:
-            path: file to write.
-        """
+        """Write a table with a header: t, then q, v, tau by name, and external wrenches, if there are any."""
         from dalembert.simulation.export import write_csv
 
         write_csv(self, path)
 
     def to_npz(self, path: str | Path) -> None:
-        """Write NumPy's archive of arrays; :func:`dalembert.simulation.load_trajectory` reads it.
-
-        Args:
-            path: file to write.
-        """
+        """Write NumPy's archive of arrays; :func:`dalembert.simulation.load_trajectory` reads it."""
         from dalembert.simulation.export import write_npz
 
         write_npz(self, path)
 
     def to_parquet(self, path: str | Path) -> None:
-        """Write the table of :meth:`to_csv` as Parquet; needs pandas with pyarrow.
-
-        Args:
-            path: file to write.
-        """
+        """Write the table of :meth:`to_csv` as Parquet; needs pandas with pyarrow."""
         from dalembert.simulation.export import write_file
 
         write_file(path, self.to_pandas().to_parquet)
@@ -332,6 +320,11 @@ class Trajectory:
         from dalembert.viewer import view
 
         return view(self, to=None if to is None else expect_path(to, "Trajectory.view, to"))
+
+    def _repr_html_(self) -> str | None:
+        from dalembert.viewer.inline import motion_html
+
+        return motion_html(self)
 
     def __repr__(self) -> str:
         span = f"t = {self.t[0]:.6g} .. {self.t[-1]:.6g} s" if len(self) else "empty"

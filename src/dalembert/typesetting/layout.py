@@ -245,10 +245,6 @@ def _matrix_width(texts: Sequence[str], columns: int) -> float:
 
 
 def split_formula(latex: str) -> Rows:
-    """A general formula; its parts, separated by ``\\quad``, on lines of their own if they are too wide together.
-
-    Args:
-        latex: the formula.
-    """
+    """A general formula; its parts, separated by ``\\quad``, on lines of their own if they are too wide together."""
     parts = re.split(r",?\s*\\q?quad\s*", latex) if width(latex) > WIDTH * 0.8 else [latex]
     return [("", part.strip()) for part in parts if part.strip()]

@@ -17,12 +17,7 @@ from dalembert.model.tree import Tree, gather_matrix
 
 
 def closed_form(tree: Tree, q: Array) -> Array:
-    """Joint-space inertia matrix D(q), nv x nv.
-
-    Args:
-        tree: the links.
-        q: positions.
-    """
+    """Joint-space inertia matrix D(q), nv x nv."""
     places = link_poses(tree, q)
     blocks: dict[tuple[int, int], Array] = {}
     for i, link in enumerate(tree.links):

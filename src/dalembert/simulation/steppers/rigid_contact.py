@@ -27,16 +27,18 @@ class RigidContact:
         sweeps: of Gauss-Seidel.
         records: keep slip and mode of every point, too.
         law: one of :data:`dalembert.dynamics.contacting.LAWS`.
+        solver: one of :data:`dalembert.contact.cones.SOLVERS`.
     """
 
     sweeps: int
     records: bool = True
     law: str = "rigid"
+    solver: str = "gauss-seidel"
 
     @property
     def key(self) -> tuple[Any, ...]:
         """What programs depend on."""
-        return self.law, self.sweeps, self.records
+        return self.law, self.sweeps, self.records, self.solver
 
     def step(
         self, system: TracedEquations, t: Scalar, q: Array, v: Array, h: Scalar, impulses: Array, measures: Array,
@@ -61,7 +63,7 @@ class RigidContact:
         a = system.including(smooth).acceleration(t, q, v)
         M = system.mass_matrix(place)
         G = system.rows(t, place, v) if dynamics.constraints.count else np.zeros((0, len(v)))
-        found = stepped(setting, place, v, a, M, G, impulses, h, t, self.sweeps)
+        found = stepped(setting, place, v, a, M, G, impulses, h, t, self.sweeps, self.solver)
         sums = [
             old + new
             for old, new in zip(measures[3:6], (found.friction_loss, found.impact_loss, found.push_work))

@@ -1,0 +1,381 @@
+"""Impulses of unilateral rows, friction disks, stops and dry friction, over any scalar: the problem and two solvers.
+
+With velocities u = w + A p along the rows, A the Delassus matrix and w what there is without impulses,
+
+    unilateral   0 <= u - b   and   0 <= p   and   p (u - b) = 0
+    disk         |p_t| <= mu p_n,   and p_t = -mu p_n u_t / |u_t| where u_t is not zero
+    range        the same as unilateral at either end
+    dry          |p| <= f,   and p = -f sign(u) where u is not zero
+
+``gauss-seidel`` goes from block to block and satisfies each law in its turn. It is cheap, and slow where the problem
+is ill-conditioned: heavy bodies on light feet, long chains of contacts, more points than a body needs.
+
+``newton`` takes after every sweep a step of the semi-smooth Newton method (P. Alart and A. Curnier, A mixed formulation
+for frictional contact problems prone to Newton like solution methods, Comput. Methods Appl. Mech. Eng. 92, 1991): the
+equations of the modes that the projections show, linearised and solved for all impulses at once. The step is taken
+where it violates the law less than the sweep does, so that nothing is lost where it leads astray. Near the solution
+its error falls by orders of magnitude in every step, whatever the condition; impulses that are not unique stay near
+those it began with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dalembert.algebra import arrays, scalar
+from dalembert.algebra.arrays import Array
+from dalembert.algebra.repeat import repeat
+from dalembert.algebra.scalar import Scalar
+from dalembert.constraints.known_rank import dot
+from dalembert.contact.choices import above
+from dalembert.contact.sweeps import after_sweeps
+
+NEVER = -1e30
+"""A bound that no velocity reaches."""
+
+SMALL = 1e-13
+"""What is added to 2 x 2 blocks relative to their trace: a mechanism that moves in a plane has a zero in it."""
+
+PROXIMAL = 1e-4, 0.1, 1e-12
+"""Added to the diagonal in Newton's steps, relative to it: at first, the factor from step to step, and the least.
+
+Of impulses that are not unique the least change is taken; it costs a factor of this over the smallest eigenvalue. Large
+ones go safely where several points share a force, small ones quickly where the problem is ill-conditioned.
+"""
+
+SOLVERS = {
+    "gauss-seidel": "block Gauss-Seidel: the law of one block after the other",
+    "newton": "after every sweep of it a step of the semi-smooth Newton method; for ill-conditioned problems",
+}
+"""Names of the solvers."""
+
+UNROLLED = 24
+"""Up to so many rows elimination is written out; beyond, it is a loop, as long as one of its steps."""
+
+
+class ConeProblem:
+    """Rows with laws, and local inverses of their blocks.
+
+    Args:
+        A: the Delassus matrix; in problems of other origin it need not be symmetric.
+        without: velocities along the rows without impulses.
+        bounds: of unilateral rows, by row.
+        disks: row of the normal, rows of the disk, and the coefficient.
+        ranges: by row the bounds at the lower and the upper end; :data:`NEVER` where there is none.
+        dry: by row the largest impulse.
+        angles: which rows are angles per second.
+    """
+
+    def __init__(
+        self,
+        A: list[list[Scalar]],
+        without: list[Scalar],
+        bounds: Mapping[int, Scalar],
+        disks: Sequence[tuple[int, tuple[int, ...], Scalar]] = (),
+        ranges: Mapping[int, tuple[Scalar, Scalar]] | None = None,
+        dry: Mapping[int, Scalar] | None = None,
+        angles: set[int] | frozenset[int] = frozenset(),
+    ):
+        self.A, self.without, self.angles = A, without, angles
+        self.empty = [scalar.is_zero(A[k][k]) for k in range(len(A))]
+        self.steps = [0 if nothing else 1 / A[k][k] for k, nothing in enumerate(self.empty)]
+        self.bounds = {k: b for k, b in bounds.items() if not self.empty[k]}
+        self.coefficients: dict[int, Scalar] = {}  # by first row of a disk
+        self.disks: list[tuple[int, tuple[int, ...]]] = []  # row of the normal, rows of the disk
+        self.discs: dict[int, tuple[Scalar, ...]] = {}  # entries of the inverse, and the step of gradients
+        for normal, rows, coefficient in disks:
+            own = tuple(row for row in rows if not self.empty[row])
+            if own and not self.empty[normal]:
+                self.disks.append((normal, own))
+                self.coefficients[own[0]] = coefficient
+                self.discs[own[0]] = _local(A, own)
+        self.ranges = {k: ends for k, ends in (ranges or {}).items() if not self.empty[k]}
+        self.dry = {k: most for k, most in (dry or {}).items() if not self.empty[k]}
+
+    HELD = ("A", "without", "steps", "bounds", "coefficients", "discs", "ranges", "dry")
+    """What a sweep reads."""
+
+    def solved(self, start: Array | Sequence[Scalar], sweeps: int, solver: str = "gauss-seidel") -> list[Scalar]:
+        """The impulses after so many sweeps.
+
+        Args:
+            start: where they begin.
+            sweeps: how many.
+            solver: one of :data:`SOLVERS`.
+        """
+        begin = [0 if nothing else x for nothing, x in zip(self.empty, start)]
+        if solver == "gauss-seidel":
+            return after_sweeps(self, begin, sweeps, "swept")
+        return after_sweeps(self, [*begin, PROXIMAL[0]], sweeps, "newton_swept")[:-1]
+
+    def swept(self, now: list[Scalar]) -> list[Scalar]:
+        """The impulses after one sweep."""
+        for k in self.bounds:
+            now[k] = self._normal(k, now[k], self._velocity(k, now))
+            for normal, disk in self.disks:
+                if normal == k:
+                    for row, value in zip(disk, self._disk(normal, disk, now)):
+                        now[row] = value
+        for k, (lower, upper) in self.ranges.items():
+            now[k] = self._range(k, now[k], self._velocity(k, now), lower, upper)
+        for k, most in self.dry.items():
+            now[k] = _clamped(now[k] - self._velocity(k, now) * self.steps[k], most)
+        return now
+
+    def _velocity(self, k: int, p: list[Scalar]) -> Scalar:
+        return self.without[k] + dot(self.A[k], p)
+
+    def _normal(self, k: int, p: Scalar, u: Scalar) -> Scalar:
+        return scalar.maximum(p - (u - self.bounds[k]) * self.steps[k], 0)
+
+    def _range(self, k: int, p: Scalar, u: Scalar, lower: Scalar, upper: Scalar) -> Scalar:
+        raised = scalar.maximum(p - (u - lower) * self.steps[k], 0) if _reached(lower) else 0
+        lowered = scalar.minimum(p - (u + upper) * self.steps[k], 0) if _reached(upper) else 0
+        return raised + lowered
+
+    def _disk(self, normal: int, disk: tuple[int, ...], p: list[Scalar]) -> list[Scalar]:
+        """Of the rows of a disk: those that stop it, if they lie inside; else a step downhill, cut at the edge."""
+        radius = self.coefficients[disk[0]] * p[normal]
+        u = [self._velocity(k, p) for k in disk]
+        if len(disk) == 1:
+            return [_clamped(p[disk[0]] - u[0] * self.steps[disk[0]], radius)]
+        xx, xy, yy, _ = self.discs[disk[0]]
+        first, second = (p[k] for k in disk)
+        stop = first - (xx * u[0] + xy * u[1]), second - (xy * u[0] + yy * u[1])
+        inside = above(radius * radius, stop[0] * stop[0] + stop[1] * stop[1])
+        edge = self._downhill(disk, [first, second], u, radius)
+        return [scalar.select(inside, x, y) for x, y in zip(stop, edge)]
+
+    def _downhill(self, disk: tuple[int, ...], p: list[Scalar], u: list[Scalar], radius: Scalar) -> list[Scalar]:
+        """p - step u, brought back to the disk; the same step along both, so that friction opposes the slip exactly."""
+        if len(disk) == 1:
+            return [_clamped(p[0] - u[0] * self.steps[disk[0]], radius)]
+        step = self.discs[disk[0]][3]
+        moved = [x - y * step for x, y in zip(p, u)]
+        square = moved[0] * moved[0] + moved[1] * moved[1]
+        outside = above(square, radius * radius)
+        share = scalar.select(outside, radius / scalar.sqrt(scalar.select(outside, square, 1)), 1)
+        return [x * share for x in moved]
+
+    # ------------------------------------------------------------------------------------------------- what was found
+
+    def residuals(self, p: list[Scalar], u: list[Scalar]) -> tuple[Scalar, Scalar]:
+        """The natural map p - projection(p - step u), over the step in m/s and itself in N s: the largest of either."""
+        fast: Scalar = 0
+        strong: Scalar = 0
+
+        def note(change: Scalar, step: Scalar, size: Scalar = 1) -> None:
+            nonlocal fast, strong
+            fast = scalar.maximum(fast, change / step * size)
+            strong = scalar.maximum(strong, change if scalar.is_one(size) else change / size)
+
+        for k in self.bounds:
+            note(scalar.absolute(p[k] - self._normal(k, p[k], u[k])), self.steps[k])
+        for normal, disk in self.disks:
+            radius = self.coefficients[disk[0]] * p[normal]
+            own = [p[k] for k in disk]
+            back = self._downhill(disk, own, [u[k] for k in disk], radius)
+            size = self.coefficients[disk[0]] if disk[0] in self.angles else 1
+            step = self.discs[disk[0]][3] if len(disk) == 2 else self.steps[disk[0]]
+            square: Scalar = sum((x - y) * (x - y) for x, y in zip(own, back))
+            note(_root(square), step, size)
+        for k, (lower, upper) in self.ranges.items():
+            note(scalar.absolute(p[k] - self._range(k, p[k], u[k], lower, upper)), self.steps[k])
+        for k, most in self.dry.items():
+            note(scalar.absolute(p[k] - _clamped(p[k] - u[k] * self.steps[k], most)), self.steps[k])
+        return fast, strong
+
+    # ------------------------------------------------------------------------------------------------- Newton's method
+
+    def newton_swept(self, now: list[Scalar]) -> list[Scalar]:
+        """The impulses after one sweep and a step of Newton's method, where that is the better.
+
+        Args:
+            now: impulses, and last what is added to the diagonal.
+        """
+        *begin, proximal = now
+        swept = self.swept(list(begin))
+        u = self.velocities(swept)
+        tried = self._brought_back(self._newton(swept, u, proximal))
+        better = above(self._violation(swept, u), self._violation(tried, self.velocities(tried)))
+        chosen = [x if x is y else scalar.select(better, y, x) for x, y in zip(swept, tried)]
+        return [*chosen, scalar.maximum(proximal * PROXIMAL[1], PROXIMAL[2])]
+
+    def velocities(self, p: Sequence[Scalar]) -> list[Scalar]:
+        """Along all rows, u = w + A p.
+
+        Args:
+            p: impulses.
+        """
+        return [self._velocity(k, list(p)) for k in range(len(self.A))]
+
+    def _violation(self, p: list[Scalar], u: list[Scalar]) -> Scalar:
+        """Squares of the natural map in units of velocity, added: what Newton's steps must reduce."""
+        total: Scalar = 0
+        for k in self.bounds:
+            total = total + _square((p[k] - self._normal(k, p[k], u[k])) / self.steps[k])
+        for normal, disk in self.disks:
+            back = self._downhill(disk, [p[k] for k in disk], [u[k] for k in disk],
+                                  self.coefficients[disk[0]] * p[normal])  # fmt: skip
+            step = self.discs[disk[0]][3] if len(disk) == 2 else self.steps[disk[0]]
+            total = total + sum(_square((p[k] - x) / step) for k, x in zip(disk, back))
+        for k, (lower, upper) in self.ranges.items():
+            total = total + _square((p[k] - self._range(k, p[k], u[k], lower, upper)) / self.steps[k])
+        for k, most in self.dry.items():
+            total = total + _square((p[k] - _clamped(p[k] - u[k] * self.steps[k], most)) / self.steps[k])
+        return total
+
+    def _brought_back(self, p: list[Scalar]) -> list[Scalar]:
+        """Impulses inside their cones, the nearest along normals and along tangents."""
+        p = list(p)
+        for k in self.bounds:
+            p[k] = scalar.maximum(p[k], 0)
+        for normal, disk in self.disks:
+            radius = self.coefficients[disk[0]] * p[normal]
+            for k, x in zip(disk, _cut([p[k] for k in disk], radius)):
+                p[k] = x
+        for k, (lower, upper) in self.ranges.items():
+            p[k] = (scalar.maximum(p[k], 0) if _reached(lower) else 0) + (
+                scalar.minimum(p[k], 0) if _reached(upper) else 0
+            )
+        for k, most in self.dry.items():
+            p[k] = _clamped(p[k], most)
+        return p
+
+    def _newton(self, p: list[Scalar], u: list[Scalar], proximal: Scalar) -> list[Scalar]:
+        """The impulses that solve the equations of the modes, linearised at p."""
+        count = len(p)
+        K: list[list[Scalar]] = [[int(i == j) for j in range(count)] for i in range(count)]
+        right: list[Scalar] = [0] * count
+
+        def equation(k: int, holds: Scalar, wanted: Scalar, otherwise: Scalar) -> None:
+            """(A dp + u)_k = wanted where it holds, p_k + dp_k = otherwise elsewhere."""
+            for j in range(count):
+                entry = self.A[k][j] * (1 + proximal) if j == k else self.A[k][j]
+                K[k][j] = scalar.select(holds, entry, int(j == k))
+            right[k] = scalar.select(holds, wanted - u[k], otherwise - p[k])
+
+        for k, bound in self.bounds.items():
+            equation(k, above(p[k] - (u[k] - bound) * self.steps[k], 0), bound, 0)
+        for k, (lower, upper) in self.ranges.items():
+            raised = above(p[k] - (u[k] - lower) * self.steps[k], 0)  # never, where the end is never reached
+            lowered = above(0, p[k] - (u[k] + upper) * self.steps[k])
+            equation(k, raised | lowered, scalar.select(raised, lower, -upper), 0)
+        for k, most in self.dry.items():
+            moved = p[k] - u[k] * self.steps[k]
+            equation(k, above(most, scalar.absolute(moved)), 0, scalar.select(above(moved, 0), most, -most))
+        for normal, disk in self.disks:
+            self._newton_disk(normal, disk, p, u, K, right, proximal)
+        change = _eliminated(K, right)
+        return [x + y for x, y in zip(p, change)]
+
+    def _newton_disk(
+        self, normal: int, disk: tuple[int, ...], p: list[Scalar], u: list[Scalar],
+        K: list[list[Scalar]], right: list[Scalar], proximal: Scalar,
+    ) -> None:  # fmt: skip
+        mu, count = self.coefficients[disk[0]], len(p)
+        radius = mu * p[normal]
+        step = self.discs[disk[0]][3] if len(disk) == 2 else self.steps[disk[0]]
+        y = [p[k] - step * u[k] for k in disk]
+        square: Scalar = sum(x * x for x in y)
+        inside = above(radius * radius, square)
+        moves = above(square, 0)
+        length = scalar.sqrt(scalar.select(moves, square, 1))
+        w = [scalar.select(moves, x / length, 0) for x in y]
+        pressed = above(p[normal] - (u[normal] - self.bounds[normal]) * self.steps[normal], 0)
+        share = scalar.select(inside, 0, radius / length)
+        for i, k in enumerate(disk):
+            turns = [0 if len(disk) == 1 else (int(i == j) - w[i] * w[j]) * share for j in range(len(disk))]
+            for j in range(count):
+                slides = dot([t * step for t in turns], [self.A[m][j] for m in disk])
+                if j in disk:
+                    slides = slides + (int(j == k) - turns[disk.index(j)])
+                if j == normal:
+                    slides = slides - mu * w[i]
+                stick = self.A[k][j] * (1 + proximal) if j == k else self.A[k][j]
+                K[k][j] = scalar.select(pressed, scalar.select(inside, stick, slides), int(j == k))
+            slid = radius * w[i] - p[k]
+            right[k] = scalar.select(pressed, scalar.select(inside, -u[k], slid), -p[k])
+
+
+def _reached(end: Scalar) -> bool:
+    return not (scalar.is_number(end) and end == NEVER)
+
+
+def _square(x: Scalar) -> Scalar:
+    return x * x
+
+
+def _clamped(x: Scalar, most: Scalar) -> Scalar:
+    return scalar.maximum(scalar.minimum(x, most), -most)
+
+
+def _cut(p: list[Scalar], radius: Scalar) -> list[Scalar]:
+    """The nearest point of a disk."""
+    if len(p) == 1:
+        return [_clamped(p[0], radius)]
+    square: Scalar = sum(x * x for x in p)
+    outside = above(square, radius * radius)
+    share = scalar.select(outside, radius / scalar.sqrt(scalar.select(outside, square, 1)), 1)
+    return [x * share for x in p]
+
+
+def _root(square: Scalar) -> Scalar:
+    """The root, with derivative zero at zero."""
+    there = above(square, 0)
+    return scalar.select(there, scalar.sqrt(scalar.select(there, square, 1)), 0)
+
+
+def _local(A: list[list[Scalar]], disk: tuple[int, ...]) -> tuple[Scalar, ...]:
+    """Of a 2 x 2 block the entries xx, xy, yy of its inverse, and one over its larger eigenvalue."""
+    if len(disk) == 1:
+        return ()
+    i, j = disk
+    a, b, c = A[i][i], A[i][j], A[j][j]
+    small = SMALL * (a + c)
+    a, c = a + small, c + small
+    det = a * c - b * b
+    half = (a - c) / 2
+    largest = (a + c) / 2 + _root(half * half + b * b)
+    return c / det, -b / det, a / det, 1 / largest
+
+
+def _eliminated(K: list[list[Scalar]], right: list[Scalar]) -> list[Scalar]:
+    """K^-1 right by elimination in the order of the rows, which put every normal before its tangents."""
+    n = len(K)
+    if n <= UNROLLED or all(scalar.is_number(x) for row in K for x in row):
+        return _written_out(K, right)
+
+    def step(K: Array, right: Array) -> tuple[Array, Array]:
+        """Gauss-Jordan with the first row, which then goes last; columns that are done leave on the left."""
+        pivot = 1 / K[0, 0]
+        first = [K[0, j] * pivot for j in range(1, n)]
+        own = right[0] * pivot
+        rows = [[K[i, j + 1] - K[i, 0] * first[j] for j in range(n - 1)] + [0] for i in range(1, n)]
+        return arrays.asarray([*rows, [*first, 0]]), arrays.asarray(
+            [*(right[i] - K[i, 0] * own for i in range(1, n)), own]
+        )
+
+    return list(repeat(step, (arrays.asarray(K), arrays.asarray(right)), n)[1])
+
+
+def _written_out(K: list[list[Scalar]], right: list[Scalar]) -> list[Scalar]:
+    K, right = [list(row) for row in K], list(right)
+    n = len(K)
+    for k in range(n):
+        pivot = 1 / K[k][k]
+        for i in range(k + 1, n):
+            if scalar.is_zero(K[i][k]):
+                continue
+            factor = K[i][k] * pivot
+            for j in range(k + 1, n):
+                if not scalar.is_zero(K[k][j]):
+                    K[i][j] = K[i][j] - factor * K[k][j]
+            right[i] = right[i] - factor * right[k]
+        K[k][k] = pivot
+    for k in reversed(range(n)):
+        for j in range(k + 1, n):
+            if not scalar.is_zero(K[k][j]):
+                right[k] = right[k] - K[k][j] * right[j]
+        right[k] = right[k] * K[k][k]
+    return right
