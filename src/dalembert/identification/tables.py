@@ -25,7 +25,7 @@ BRACKETED = re.compile(r"\s*[\[(]\s*([^\[\]()]*[^\[\]()\d\s][^\[\]()]*)\s*[\])]\
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class LogTable:
     """Columns of numbers, and what was noticed while they were read.
 
     Args:
@@ -39,14 +39,14 @@ class Table:
     notes: tuple[str, ...] = ()
 
 
-def read_table(path: Path, topic: str | None = None) -> Table:
+def read_table(path: Path, topic: str | None = None) -> LogTable:
     """The columns of a file, by its suffix.
 
     Args:
         path: ``.csv``, ``.tsv``, ``.txt``, ``.parquet`` or ``.mcap``.
         topic: of an MCAP file with several.
     """
-    readers: dict[str, Callable[[Path, str | None], Table]] = {
+    readers: dict[str, Callable[[Path, str | None], LogTable]] = {
         ".csv": _read_text, ".tsv": _read_text, ".txt": _read_text, ".log": _read_text, ".dat": _read_text,
         ".parquet": _read_parquet, ".mcap": _read_mcap,
     }  # fmt: skip
@@ -65,7 +65,7 @@ def read_table(path: Path, topic: str | None = None) -> Table:
 # ------------------------------------------------------------------------------------------------------------------ CSV
 
 
-def _read_text(path: Path, topic: str | None) -> Table:
+def _read_text(path: Path, topic: str | None) -> LogTable:
     text = read_bytes(path).decode("utf-8-sig", "replace")
     lines = [(k, line) for k, line in enumerate(text.splitlines(), 1) if line.strip()]
     remarks = [line for _, line in lines if line.lstrip().startswith(COMMENTS)]
@@ -110,7 +110,7 @@ def _read_text(path: Path, topic: str | None) -> Table:
         table[row] = [_number(cell, commas) for cell in cells]
     if not len(table):
         raise FormatError("the file names columns, but has no rows of numbers", path)
-    return Table({name: table[:, k].copy() for k, name in enumerate(names)}, units, tuple(notes))
+    return LogTable({name: table[:, k].copy() for k, name in enumerate(names)}, units, tuple(notes))
 
 
 def _separator(lines: list[str]) -> str:
@@ -148,7 +148,7 @@ def _bare(titles: list[str]) -> tuple[list[str], dict[str, str]]:
 # -------------------------------------------------------------------------------------------------------------- Parquet
 
 
-def _read_parquet(path: Path, topic: str | None) -> Table:
+def _read_parquet(path: Path, topic: str | None) -> LogTable:
     try:
         from pyarrow import parquet
     except ImportError as error:
@@ -174,13 +174,13 @@ def _read_parquet(path: Path, topic: str | None) -> Table:
             left_out.append(title)
     names, units = _bare(titles)
     notes = (f"columns without numbers: {', '.join(left_out)}",) if left_out else ()
-    return Table(dict(zip(names, found)), units, notes)
+    return LogTable(dict(zip(names, found)), units, notes)
 
 
 # ----------------------------------------------------------------------------------------------------------------- MCAP
 
 
-def _read_mcap(path: Path, topic: str | None) -> Table:
+def _read_mcap(path: Path, topic: str | None) -> LogTable:
     """The messages of one topic: numbers by their path, ``position[0]``; arrays beside a list ``name``, as those of
     ROS's JointState, by it, ``position.elbow``; and ``t``, from the stamp of the header or else the time of the log.
     """
@@ -213,7 +213,7 @@ def _read_mcap(path: Path, topic: str | None) -> Table:
     else:
         columns["t"] = columns["log_time"]
         notes.append("messages have no stamp; times are those at which they were logged")
-    return Table(columns, {"t": "s"}, tuple(notes))
+    return LogTable(columns, {"t": "s"}, tuple(notes))
 
 
 def _decoders() -> list[Any]:
