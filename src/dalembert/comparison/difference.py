@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from textwrap import wrap
 from typing import Any
 
+from dalembert.comparison.contact_forces import ContactComparison
 from dalembert.errors import Wording, worded
 from dalembert.text.layout import aligned
 from dalembert.text.tables import TextTable, as_html
@@ -99,6 +100,7 @@ class Comparison:
         measured: quantities at random states; none if the joints do not correspond.
         remarks: conventions that differ, which were mapped, and what took no part.
         states: how many random states.
+        contacts: forces of contact on both sides, where they were compared.
     """
 
     subject: str
@@ -107,6 +109,7 @@ class Comparison:
     measured: tuple[Measured, ...]
     remarks: tuple[str, ...] = ()
     states: int = 0
+    contacts: ContactComparison | None = None
 
     @property
     def agrees(self) -> bool:
@@ -162,6 +165,8 @@ class Comparison:
                 for row in self.measured
             ]
             lines += aligned(rows, left=3, indent="  ")
+        if self.contacts is not None:
+            lines += ["", *self.contacts.lines()]
         return "\n".join([*lines, *self.notes()])
 
     def _repr_html_(self) -> str:
@@ -189,6 +194,7 @@ class Comparison:
             "measured": [vars(row) | {"ok": row.ok} for row in self.measured],
             "remarks": list(self.remarks),
             "states": self.states,
+            "contacts": None if self.contacts is None else self.contacts.to_dict(),
         }
 
 
