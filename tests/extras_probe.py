@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 OPTIONAL = (
-    "casadi", "control", "cupy", "dask", "distributed", "example_robot_data", "jax", "latex2mathml", "matplotlib",
-    "mujoco", "pandas", "pinocchio", "pyarrow", "pydrake", "robot_descriptions", "torch", "xacro", "xarray", "zarr",
+    "casadi", "control", "cupy", "dask", "distributed", "example_robot_data", "imageio", "imageio_ffmpeg",
+    "jax", "latex2mathml", "matplotlib", "mujoco", "pandas", "pinocchio", "pyarrow", "pydrake", "robot_descriptions",
+    "torch", "viser", "xacro", "xarray", "zarr",
 )  # fmt: skip
 
 
@@ -58,6 +59,8 @@ def main() -> int:
         "mjcf": ("mujoco", lambda: da.load(folder / "a.xml")),
         "report": ("latex2mathml", lambda: da.report.report(da.load("rp_arm"), folder / "report.html", "lagrange")),
         "plot": ("matplotlib", lambda: motion.plot()),
+        "live": ("viser", lambda: da.view(arm, live=True)),
+        "video": ("imageio", lambda: da.view(motion, to=folder / "a.gif")),
         "plot, pictures": ("matplotlib", lambda: pictures.draw_tree(arm)),
         "tables": ("pandas", lambda: motion.to_pandas()),
         "tables, xarray": ("xarray", lambda: motion.to_xarray()),

@@ -51,4 +51,4 @@ def test_what_a_cell_ends_with_is_shown_as_its_table():
     )
     for shown in (rod, da.verify(rod, states=1), da.compare(rod, rod)):
         page = shown._repr_html_()
-        assert "&lt;b&gt;" in page and "<b>" not in page and str(shown).splitlines()[-1][:20] in page
+        assert "&lt;b&gt;" in page and "<b>" not in page and "<table>" in page

@@ -79,8 +79,13 @@ BESIDE: dict[str, set[str]] = {
 TOP = {"cli", "__main__"}
 """These may import everything and are imported by nobody else."""
 
-LENT = {("simulation/trajectory.py", "viewer")}
-"""Imports that point the other way for the user's convenience: ``Trajectory.view()`` opens the viewer."""
+LENT = {
+    ("simulation/trajectory.py", "viewer"),
+    ("model/mechanism.py", "viewer"),
+    ("formulations/equations.py", "report"),
+}
+"""Imports that point the other way for the user's convenience: ``Trajectory.view()`` opens the viewer, and notebooks
+show motions, mechanisms and equations as views, pictures and documents."""
 
 
 def room_of(module: str) -> str:

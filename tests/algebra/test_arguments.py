@@ -57,6 +57,10 @@ CALLS = {
     "parallel_axes_pseudo": {"pseudo": SYM, "mass": 2.0, "r": U},
     "planar_projection": {"e": E},
     "pseudo_inertia": {"inertia": SYM},
+    "change_of_basis": {"t": T, "a": R},
+    "contraction": {"t": T, "i": 0, "j": 1},
+    "levi_civita": {},
+    "tensor_product": {"a": T, "b": U},
     "quaternion_conjugate": {"eta": ETA},
     "quaternion_cross": {"a": ETA, "b": ETA},
     "quaternion_d_matrix": {},
@@ -327,7 +331,8 @@ def test_whatever_is_given_the_outcome_is_a_result_or_an_error_of_ours(name):
 FREE = {
     ("kron", "a"), ("kron", "b"), ("vec", "a"), ("block_skew", "a"), ("trace", "t"), ("norm_frobenius", "t"),
     ("unvec", "v"), ("khang_derivative_complex_step", "x"), ("khang_derivative", "a"), ("is_rotation", "rotation"),
-    ("Transform.rotate", "vector"), ("Transform.apply", "point"),
+    ("Transform.rotate", "vector"), ("Transform.apply", "point"), ("change_of_basis", "t"), ("contraction", "t"),
+    ("tensor_product", "a"), ("tensor_product", "b"),
 }  # fmt: skip
 """Arguments that may have several shapes."""
 

@@ -124,6 +124,9 @@ GENERIC = {
     "star_matrix": [(algebra.star_matrix, eta)],
     "symmetric_matrix": [(lambda a, b: algebra.symmetric_matrix(*a, *b), u, v)],
     "symmetric_part": [(algebra.symmetric_part, t)],
+    "change_of_basis": [(lambda a: algebra.change_of_basis(a, np.eye(3, dtype=int)[::-1]), t)],
+    "contraction": [(lambda a: algebra.contraction(a, 0, 1), t)],
+    "tensor_product": [(algebra.tensor_product, t, u)],
     "tensor_angle": [(algebra.tensor_angle, t, s)],
     "tensor_cosine": [(algebra.tensor_cosine, t, s)],
     "torque_from_tensor": [(algebra.torque_from_tensor, t, sym)],
@@ -152,6 +155,7 @@ NUMERIC = {
     "spectral_decomposition": "no symbols: an eigenvalue problem",
     "khang_derivative": "of SymPy expressions",
     "khang_derivative_complex_step": "steps in numbers",
+    "levi_civita": "a constant",
     "quaternion_d_matrix": "a constant",
 }
 

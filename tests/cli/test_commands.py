@@ -227,8 +227,31 @@ def test_cost_prints_the_tables_beside_ours(capsys):
     out = run(capsys, "cost", "rrr", "--tables").out
     for table in PUBLISHED:
         assert f"Table {table.number}  {table.title}" in out
-    assert out.count("dalembert, n = 3") == 6 and "SymPyBotics" in out
+    assert out.count("counted here, n = 3") == 8 and "SymPyBotics" in out
+    assert out.count("from the document") == 8
     assert "forward_dynamics, as published" not in out  # for six joints only
+
+
+def test_a_certificate_is_checked_without_a_model_and_for_another_robot(capsys, tmp_path):
+    path = str(tmp_path / "arm.json")
+    assert run(capsys, "verify", "demo_arm", "--exact", "--to", path).code == 0
+    assert "all identical" in run(capsys, "verify", "--certificate", path).out
+    assert "puma560: " in run(capsys, "verify", "puma560", "--certificate", path).out
+    assert "another topology" in run(capsys, "verify", "rp_arm", "--certificate", path).err
+    assert run(capsys, "verify").err.startswith("error: name a MODEL")
+
+
+def test_a_small_mechanism_is_proved_in_symbols(capsys):
+    assert "all identical as formulas" in run(capsys, "verify", "rp_arm", "--symbolic").out
+    assert run(capsys, "verify", "rp_arm", "--symbolic", "--json").json["holds"] is True
+    assert run(capsys, "verify", "rp_arm", "--symbolic", "--exact").code != 0
+
+
+def test_the_tables_need_no_model(capsys):
+    out = run(capsys, "cost", "--tables").out
+    assert out.count("counted here, n = 6") == 8
+    refused = run(capsys, "cost", "--quantity", "gravity")
+    assert refused.code != 0 and refused.err.startswith("error: name a MODEL")
 
 
 def test_the_tables_are_told_to_machines_too(capsys):

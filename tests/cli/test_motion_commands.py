@@ -326,3 +326,29 @@ def test_reach_says_that_a_goal_is_out_of_reach(capsys):
     assert outcome.code == 1 and "does not reach the goal; this is the nearest" in outcome.out
     assert "nothing is wanted" in run(capsys, "reach", "puma560").err
     assert "keep one of them" in run(capsys, "reach", "puma560", "--euler=0,0,0", "--quaternion=0,0,0,1").err
+
+
+def test_identify_finds_masses_and_friction_in_a_log(capsys, tmp_path):
+    """The rods of a double pendulum with dry joints, from a log in degrees and milliseconds; tested on another."""
+    arm = da.load("double_pendulum", parameters="default")
+    real = arm.replace(joints=tuple(joint.replace(friction=0.3) for joint in arm.joints))
+    plant = da.Dynamics(real, include=["friction"])
+    t, paths = np.arange(0, 6, 0.002), []
+    for k, (a, b) in enumerate(((2.0, 3.0), (2.5, 3.5))):
+        angles = np.stack([np.sin(a * t) + 0.4 * np.sin(5 * t), np.cos(b * t)], axis=1)
+        rates = np.stack([a * np.cos(a * t) + 2 * np.cos(5 * t), -b * np.sin(b * t)], axis=1)
+        more = np.stack([-(a**2) * np.sin(a * t) - 10 * np.sin(5 * t), -(b**2) * np.cos(b * t)], axis=1)
+        tau = plant.inverse_dynamics(angles, rates, more)
+        paths.append(str(tmp_path / f"run{k}.csv"))
+        table = np.column_stack([1000 * t, np.degrees(angles), tau])
+        np.savetxt(paths[-1], table, delimiter=",", header="time [ms],enc1 [deg],enc2 [deg],tau1,tau2", comments="")
+    words = ("identify", "double_pendulum", paths[0], "--column", "q=enc{number}", "--cutoff", "40")
+    to = str(tmp_path / "found.toml")
+    data = run(capsys, *words, "--predict", paths[1], "--to", to, "--json").json
+    assert data["friction"] == "Coulomb" and data["prediction"]["share"] < 0.02
+    found = da.load(to)
+    assert [joint.friction for joint in found.joints] == pytest.approx([0.3, 0.3], abs=0.01)
+    plain = run(capsys, *words, "--friction", "coulomb")
+    assert plain.code == 0 and "q    enc1, enc2" in plain.out and "sampled at 500 Hz" in plain.out
+    wrong = run(capsys, "identify", "double_pendulum", paths[0])
+    assert wrong.code == 2 and "no columns of positions" in wrong.err and "'enc1'" in wrong.err

@@ -279,7 +279,7 @@ rotation = [[1, 0, 0], [0, 1, 0], [0, 0, -1]]
     lines = str(caught.value).splitlines()
     expected = [
         "'name' must be a text", "'gravity' must be an array of 3", "ends too early", "nan is not a finite number",
-        "unknown key 'colour'", "triangle inequality", "unknown kind 'hinge'", "'child' is missing", "axis is 'x'",
+        "unknown key 'colour'", "triangle inequality", "unknown kind 'hinge'", "'child' is missing", "'up'",
         "'low', which has no value", "frame number 1: 'name' is missing", "not a rotation matrix",
     ]  # fmt: skip
     for words in expected:

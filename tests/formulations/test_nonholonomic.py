@@ -80,7 +80,7 @@ class TestChaplyginSleigh:
     def test_the_same_from_an_expression_with_automatic_speeds(self):
         """Speeds chosen automatically: the motion must be the same."""
         equations = derive(sleigh(), "kane", pfaffian=[self.vx * sin(self.theta) - self.vy * cos(self.theta)])
-        assert "solved for ydot" in str(equations.steps()[2])
+        assert any("solved for ydot" in str(step) for step in equations.steps())
         u1, u2, m, a, I = symbols("u1 u2 m a I")
         theta = self.theta
         # u1 = xdot = v cos: u1dot = vdot cos - v w sin

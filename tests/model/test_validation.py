@@ -277,7 +277,7 @@ def test_massless_ends_are_allowed_where_the_inertia_matrix_stays_regular():
         (lambda: Inertia(1, [1, 2]), "centre of mass: expected three numbers, got an array of shape (2,)"),
         (lambda: Inertia(1, [1, 2, 3j]), "centre of mass: expected real numbers"),
         (lambda: Inertia(1, ["a", "b", "c"]), "centre of mass: expected a number or a symbol, got 'a'"),
-        (lambda: Inertia(1, [0, 0, 0], [1, 2, 3]), "inertia tensor: expected a 3 x 3 matrix"),
+        (lambda: Inertia(1, [0, 0, 0], [1, 2, 3, 4]), "inertia tensor: expected a 3 x 3 matrix"),
         (lambda: Inertia(1, [0, 0, 0], [[1, 2], [3]]), "inertia tensor: expected a 3 x 3 matrix"),
         (lambda: Joint("j", "hinge", WORLD, "a"), "joint 'j': unknown kind 'hinge'; choose one of fixed, revolute"),
         (lambda: Joint("j", "revolute", WORLD, "a", axis=[[1, 0, 0]]), "joint 'j', axis: expected three numbers"),

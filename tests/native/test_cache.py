@@ -39,8 +39,8 @@ def folder(tmp_path, monkeypatch):
 def compilations(monkeypatch):
     """How often the compiler is asked."""
     count = []
-    real = native.object_code
-    monkeypatch.setattr(native, "object_code", lambda *args: count.append(args) or real(*args))
+    real = native.object_codes
+    monkeypatch.setattr(native, "object_codes", lambda *args: count.append(args) or real(*args))
     return count
 
 

@@ -16,6 +16,7 @@ from dalembert.errors import ArgumentError, CompilerError
 from dalembert.native import kernel as kernel_module
 from dalembert.native import threads as threads_module
 from dalembert.native.kernel import Kernel
+from dalembert.native.llvm.module import Source
 from dalembert.native.threads import default_threads, run_all
 from dalembert.tracing.program import Port
 from llvm_programs import Builder, copy_program, random_inputs, random_program
@@ -555,6 +556,6 @@ def test_it_can_be_looked_at():
 
 def test_failures_of_the_compiler_are_reported(monkeypatch):
     monkeypatch.setenv("DALEMBERT_CACHE", "off")
-    monkeypatch.setattr("dalembert.native.load.module_text", lambda *args: "this is no code")
+    monkeypatch.setattr("dalembert.native.load.module_source", lambda *args: Source(iter(["this is no code"]), 2))
     with pytest.raises(CompilerError, match="not valid LLVM IR"):
         arm()(*states())

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import looped_programs
 from dalembert.errors import CompilerError
 from dalembert.native.kernel import Kernel
 from dalembert.native.llvm.engine import assembly
-from dalembert.native.llvm.module import module_text
+from dalembert.native.llvm.module import module_source, module_text
 from dalembert.native.llvm.plan import Calls, Chunk, make_plan
 from dalembert.native.llvm.target import Target
 from llvm_programs import Builder, assert_correct, copy_program, random_inputs, random_program
@@ -113,8 +114,36 @@ def test_cutting_a_program_up_changes_nothing(chunk, monkeypatch):
     inputs = random_inputs(program, (19,), 7)
     whole = outputs_of(kernel(program).ufunc(*inputs))
     monkeypatch.setenv("DALEMBERT_CACHE", "off")
-    monkeypatch.setattr("dalembert.native.load.module_text", lambda *args: module_text(*args, chunk=chunk))
+    monkeypatch.setattr("dalembert.native.load.module_source", lambda *args: module_source(*args, chunk=chunk))
     for a, b in zip(whole, outputs_of(kernel(program)(*inputs))):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("looped", [False, True])
+@pytest.mark.parametrize("largest, level", [(1, 2), (50, 1), (1000, 0)])
+def test_modules_and_levels_of_optimisation_change_nothing(largest, level, looped, monkeypatch):
+    program, inputs = looped_programs.mixer(), looped_programs.mixtures((19,))
+    if not looped:
+        program = random_program(7, size=200)
+        inputs = random_inputs(program, (19,), 7)
+    whole = outputs_of(kernel(program).ufunc(*inputs))
+    monkeypatch.setenv("DALEMBERT_CACHE", "off")
+    monkeypatch.setattr("dalembert.native.llvm.module.MODULE_OPERATIONS", largest)
+    monkeypatch.setattr("dalembert.native.llvm.module.optimization", lambda operations: level)
+    source = module_source(program, np.float64, Target.host(), chunk=20)
+    assert source.optimization == level and (len(list(source.texts)) > 2) == (largest < 1000)
+    monkeypatch.setattr("dalembert.native.load.module_source", lambda *args: module_source(*args, chunk=20))
+    for a, b in zip(whole, outputs_of(kernel(program)(*inputs)), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_long_tables_are_those_that_are_written_in_numbers(monkeypatch):
+    program = random_program(7, size=200)
+    inputs = random_inputs(program, (19,), 7)
+    whole = outputs_of(kernel(program).ufunc(*inputs))
+    monkeypatch.setenv("DALEMBERT_CACHE", "off")
+    monkeypatch.setattr("dalembert.native.llvm.loop.LONG_TABLE", 0)
+    for a, b in zip(whole, outputs_of(kernel(program)(*inputs)), strict=True):
         np.testing.assert_array_equal(a, b)
 
 

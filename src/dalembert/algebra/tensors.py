@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.algebra.arguments import Matrix, Vector, components, exact_tensor, matrix, tensor
+from dalembert.algebra.arguments import Matrix, Vector, array, components, exact_tensor, matrix, tensor, unrolled
 from dalembert.algebra.arrays import Array, asarray
 from dalembert.algebra.scalar import Scalar, atan2, constant
 from dalembert.algebra.vectors import double_dot, dyad, norm_frobenius, trace
@@ -155,7 +155,8 @@ def contraction(t: Array, i: int, j: int) -> Array:
     """
     t = _cartesian(t, "t")
     ranks = range(-t.ndim, t.ndim)
-    if i not in ranks or j not in ranks or i % max(t.ndim, 1) == j % max(t.ndim, 1):
+    whole = all(isinstance(k, (int, np.integer)) and k in ranks for k in (i, j))
+    if not whole or i % max(t.ndim, 1) == j % max(t.ndim, 1):
         raise ArgumentError(f"a tensor of rank {t.ndim} has no two indices {i} and {j} to contract")
     rest = np.moveaxis(t, (i, j), (0, 1))
     return rest[0, 0] + rest[1, 1] + rest[2, 2]
@@ -175,7 +176,7 @@ def change_of_basis(t: Array, a: Matrix) -> Array:
 
 
 def _cartesian(t: Array, name: str) -> Array:
-    found = t if isinstance(t, np.ndarray) else np.array(t)
+    found = array(unrolled(t), name)
     if any(size != 3 for size in found.shape):
         raise ArgumentError(f"{name} has shape {found.shape}; a Cartesian tensor has 3 along every axis")
     return found

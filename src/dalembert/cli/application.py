@@ -36,6 +36,7 @@ from dalembert.cli import (
     derive,
     doctor,
     export,
+    identify,
     linearize,
     reach,
     robots,
@@ -52,8 +53,8 @@ from dalembert.text.layout import printable
 from dalembert.text.suggest import hint, near
 
 COMMANDS: tuple[ModuleType, ...] = (
-    show, view, derive, verify, compare, simulate, linearize, reach, cost, export, bench, robots, doctor, demo,
-    completion,
+    show, view, derive, verify, compare, simulate, linearize, reach, identify, cost, export, bench, robots, doctor,
+    demo, completion,
 )  # fmt: skip
 """Each has SUMMARY, its documentation with examples, ``add_arguments(parser)`` and ``run(options, terminal)``."""
 
@@ -69,6 +70,7 @@ first steps:
   dalembert verify my_robot.urdf                  every derivation and algorithm against every other
   dalembert compare my_robot.urdf --with mujoco   does MuJoCo see the same robot? if not, what differs first?
   dalembert simulate double_pendulum --q shoulder=2 --time 5 --plot motion.png
+  dalembert identify my_robot.urdf run1.csv       masses and friction from a recorded motion
   dalembert cost my_robot.urdf                    multiplications and additions of each quantity
   dalembert export my_robot.urdf inverse_dynamics --language c --to .
 

@@ -1,7 +1,8 @@
 """Compare a mechanism with the same robot in another library, and explain the first difference in words.
 
 Joints, axes, placements, masses, centres of mass, inertia tensors, gravity, armature, damping and frames come first,
-then forces at random states. Orders of joints and quaternions are mapped. The exit code is 1 if results differ.
+then forces at random states, then forces of contact. Orders of joints and quaternions are mapped. The exit code is 1 if
+results differ, or if forces of contact do for no reason that has a name.
 
 examples:
   dalembert compare panda.urdf --with pinocchio            the same file, read by Pinocchio
@@ -9,6 +10,7 @@ examples:
   dalembert compare old.urdf new.urdf                      two files, both read by dalembert
   dalembert compare talos.urdf --base free --with drake
   dalembert compare panda.urdf --with mujoco --include armature --include damping
+  dalembert compare go2 --base free --ground --with mujoco    forces of contact, and what makes them different
   dalembert compare a.urdf b.urdf --joint elbow=joint2 --json
 """
 
@@ -22,11 +24,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dalembert.cli.contacts import add_contacts, opened
 from dalembert.cli.options import OPTIONS, add_common, add_model, integer, open_model, real, source_of
+from dalembert.cli.state import numbers, vector
 from dalembert.cli.terminal import Cell, Terminal
 from dalembert.errors import ArgumentError, UnsupportedError
 
 if TYPE_CHECKING:
+    from dalembert.comparison import Comparison
     from dalembert.model import Mechanism
 
 SUMMARY = "explain where another library or file sees another robot"
@@ -56,13 +61,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tolerance", type=real(0.0, 1.0), default=1e-8, help="largest relative difference (default 1e-8)"
     )
+    add_contacts(parser)
+    for name, what in (("q", "positions near which contacts are compared"), ("v", "velocities there")):
+        parser.add_argument(
+            f"--{name}", type=numbers, action="append", default=[], metavar="...",
+            help=f"{what}: JOINT=VALUE or all numbers with commas",
+        )  # fmt: skip
     add_common(parser)
 
 
 def run(options: argparse.Namespace, terminal: Terminal) -> int:
     from dalembert.comparison import compare
 
-    mechanism = open_model(options, numeric=True)
+    mechanism, _ = opened(options, numeric=True)
+    if (options.q or options.v) and not mechanism.contacts:
+        raise ArgumentError("--q and --v say where contacts are compared; give --ground, or a model with contacts")
     path = source_of(options.other or options.model)
     if path is None or (options.other is None and options.library == "dalembert"):
         raise ArgumentError(
@@ -79,11 +92,13 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
             states=options.states,
             seed=options.seed,
             tolerance=options.tolerance,
+            q=vector(options.q, "--q"),
+            v=vector(options.v, "--v"),
         )
     found = replace(found, differences=tuple(item.worded(OPTIONS) for item in found.differences))
     if options.json:
         terminal.json(found.to_dict())
-        return 0 if found.agrees else 1
+        return 0 if _holds(found) else 1
     terminal.say(found.headline, "good" if found.agrees else "bad")
     for line in found.explanation():
         terminal.say(line, "title" if line and not line.startswith(" ") else "")
@@ -94,9 +109,19 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
             for row in found.measured
         ]
         terminal.table(("", "", ""), rows, left=1)
+    if found.contacts is not None:
+        title, *lines = found.contacts.lines()
+        terminal.title(title)
+        for line in lines:
+            terminal.say(line)
     for line in found.notes():
         terminal.say(line, "dim")
-    return 0 if found.agrees else 1
+    return 0 if _holds(found) else 1
+
+
+def _holds(found: Comparison) -> bool:
+    """Whether results agree, and forces of contact agree or differ for reasons that have names."""
+    return found.agrees and (found.contacts is None or found.contacts.explained)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ examples:
   dalembert cost panda.urdf
   dalembert cost panda.urdf --algorithms                every algorithm on this robot, beside what is compiled
   dalembert cost panda.urdf --tables                    beside the literature; every table for a generic arm
+  dalembert cost --tables                               the tables alone: what is counted here and what was printed
   dalembert cost panda.urdf --quantity linearize
   dalembert cost panda.urdf --quantity jacobian --frame panda_hand
   dalembert cost panda.urdf --algorithms --plot a.png   as bars
@@ -51,7 +52,7 @@ TITLES = ("mult", "add", "div", "sqrt", "sin", "cos", "other", "total")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_model(parser)
+    add_model(parser, optional=True)
     add_quantities(parser, f"default: {' '.join(USUAL)}", every="all")
     parser.add_argument("--algorithms", action="store_true", help="count every algorithm by name, too")
     parser.add_argument("--tables", action="store_true", help="add published counts, and all tables for a generic arm")
@@ -74,6 +75,8 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
             )
     if options.all and not options.algorithms:
         raise ArgumentError("--all belongs to --algorithms; give that, too, or leave it out")
+    if options.model is None:
+        return _tables_alone(options, terminal)
     mechanism = open_model(options, numeric=not options.keep_symbols)
     dynamics = dynamics_of(mechanism, options.include, options.constraints, options.elements)
     chosen = chosen_quantities(options, USUAL, mechanism, coordinates=True)
@@ -150,6 +153,18 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     return 0
 
 
+def _tables_alone(options: argparse.Namespace, terminal: Terminal) -> int:
+    """The tables for a generic arm, without any robot."""
+    given = {x: y for x, y in vars(options).items() if x not in ("model", "tables", "json", "traceback", "command")}
+    if not options.tables or any(y for x, y in given.items() if not callable(y)):
+        raise ArgumentError("name a MODEL to be counted; only --tables, with nothing else, can do without one")
+    if options.json:
+        terminal.json({"tables": _tables(terminal, None)})
+    else:
+        _say_tables(terminal, None)
+    return 0
+
+
 def _draw(path: str, name: str, ours: dict[str, Cost], counted: dict[str, list[AlgorithmCost]]) -> None:
     from dalembert.pictures import draw_counts
 
@@ -173,7 +188,7 @@ def _say_published(terminal: Terminal, n: int, ours: dict[str, Cost]) -> None:
             terminal.table(("source", "mult", "add"), [*rows, tuple(Cell(cell, "good") for cell in this)])
 
 
-def _say_tables(terminal: Terminal, mechanism: Mechanism) -> None:
+def _say_tables(terminal: Terminal, mechanism: Mechanism | None) -> None:
     from dalembert.costs.tables import cost_tables
 
     joints = _joints_of_tables(terminal, mechanism)
@@ -181,15 +196,17 @@ def _say_tables(terminal: Terminal, mechanism: Mechanism) -> None:
     terminal.say(cost_tables(joints))
 
 
-def _tables(terminal: Terminal, mechanism: Mechanism) -> dict[str, Any]:
+def _tables(terminal: Terminal, mechanism: Mechanism | None) -> dict[str, Any]:
     from dalembert.costs.tables import table_counts
 
     joints = _joints_of_tables(terminal, mechanism)
     return {"joints": joints, **table_counts(joints)}
 
 
-def _joints_of_tables(terminal: Terminal, mechanism: Mechanism) -> int:
-    joints = mechanism.nv if is_plain_arm(mechanism) and 2 <= mechanism.nv <= MOST_JOINTS else 6
+def _joints_of_tables(terminal: Terminal, mechanism: Mechanism | None) -> int:
+    joints = 6
+    if mechanism is not None and is_plain_arm(mechanism) and 2 <= mechanism.nv <= MOST_JOINTS:
+        joints = mechanism.nv
     terminal.progress(f"counting every algorithm on generic arms with {joints} joints ...")
     return joints
 

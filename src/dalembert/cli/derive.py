@@ -24,7 +24,6 @@ from dalembert.cli.options import add_common, add_model, open_model, output, wit
 from dalembert.cli.state import acting, add_elements, numbers, vector
 from dalembert.cli.terminal import Terminal
 from dalembert.errors import ArgumentError, UnsupportedError
-from dalembert.formats.expression import evaluate_exact
 
 if TYPE_CHECKING:
     from dalembert.formulations.quantity import DerivedQuantity
@@ -148,6 +147,8 @@ def _speed(text: str) -> tuple[str, Any]:
     name, equals, expression = (part.strip() for part in text.partition("="))
     if not (name.isidentifier() and equals and expression):
         raise ArgumentError(f"--speed {text!r}: give NAME=EXPRESSION, such as u1=psidot*cos(theta)")
+    from dalembert.formats.expression import evaluate_exact  # needs NumPy, which `--help` does not
+
     return name, evaluate_exact(expression)
 
 

@@ -70,11 +70,17 @@ class Options(Wording):
 OPTIONS = Options()
 
 
-def add_model(parser: argparse.ArgumentParser) -> None:
-    """MODEL and the options that change it while it is loaded."""
+def add_model(parser: argparse.ArgumentParser, optional: bool = False) -> None:
+    """MODEL and the options that change it while it is loaded.
+
+    Args:
+        parser: of the command.
+        optional: whether the command can do without a model.
+    """
     parser.add_argument(
         "model",
         metavar="MODEL",
+        nargs="?" if optional else None,
         help=f"a file of {described()}, or the name of a robot (see `dalembert robots`)",
     )
     group = parser.add_argument_group("the model")
@@ -205,6 +211,9 @@ plot = with_extra(picture, "matplotlib", "plot", "a picture", PICTURES)
 page = output(".html", ".htm", makes_folders=True)
 """The name of a page to write."""
 
+shown_as = output(".html", ".htm", ".png", ".gif", ".mp4", ".webm", makes_folders=True)
+"""The name of a page, a picture or a film to write."""
+
 
 def add_common(parser: argparse.ArgumentParser, json: bool = True) -> None:
     """Options of every command."""
@@ -278,6 +287,15 @@ def real(low: float, high: float) -> Callable[[str], float]:
         return number
 
     return parse
+
+
+def pair(text: str) -> tuple[float, float]:
+    """A type of argument: two numbers with a comma between."""
+    try:
+        first, second = (float(x) for x in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not two numbers with a comma between, such as 640,480") from None
+    return first, second
 
 
 # ------------------------------------------------------------------------------------------------------------ the model

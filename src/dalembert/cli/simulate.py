@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dalembert.cli.contacts import LAWS, add_contacts, opened
-from dalembert.cli.options import add_common, add_model, integer, output, page, plot, real, source_of, with_extra
+from dalembert.cli.options import add_common, add_model, integer, output, plot, real, shown_as, source_of, with_extra
 from dalembert.cli.state import add_state, dynamics_of, numbers, start, tidy, vector
 from dalembert.cli.terminal import Terminal, duration
 from dalembert.errors import ArgumentError
@@ -77,7 +77,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     files = parser.add_argument_group("files")
     files.add_argument("--to", metavar="FILE", type=MOTION, help="write the motion: .csv, .npz or .parquet")
     files.add_argument("--plot", metavar="FILE", type=plot, help="draw it: .png, .svg or .pdf")
-    files.add_argument("--page", metavar="FILE", type=page, help="write a page that plays it: .html")
+    files.add_argument(
+        "--page", metavar="FILE", type=shown_as, help="a page that plays it, .html; a film, .gif, .mp4, .webm"
+    )
     add_common(parser)
 
 

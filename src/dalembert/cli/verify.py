@@ -17,7 +17,9 @@ examples:
   dalembert verify panda.urdf --json               for a test of your own
   dalembert verify panda.urdf --exact              proved for every robot of this topology, at every state
   dalembert verify panda.urdf --exact --to panda.json         and a certificate of it
-  dalembert verify other.urdf --certificate panda.json        the same for another robot of the same topology
+  dalembert verify rp_arm --symbolic               all algorithms of a small mechanism are one formula, by SymPy
+  dalembert verify --certificate panda.json        proved again from the file alone, for every robot of its topology
+  dalembert verify other.urdf --certificate panda.json        and for this robot, if it is one of them
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ SUMMARY = "compare every derivation and algorithm with every other, and with Pin
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_model(parser)
+    add_model(parser, optional=True)
     parser.add_argument("--states", type=integer(1, 1000), default=4, help="how many random states (default 4)")
     parser.add_argument("--seed", type=integer(0, 2**32 - 1), default=0, help="of the random states (default 0)")
     parser.add_argument(
@@ -65,6 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_contacts(parser)
     parser.add_argument("--quick", action="store_true", help="only what is compiled, no derivations")
     parser.add_argument("--exact", action="store_true", help="prove over a prime field instead of comparing numbers")
+    parser.add_argument("--symbolic", action="store_true", help="prove in SymPy, for up to three joints")
     parser.add_argument("--to", metavar="FILE", help="with --exact: write a certificate, a JSON file")
     parser.add_argument("--certificate", metavar="FILE", help="prove again what a certificate states")
     parser.add_argument("--plot", metavar="FILE", type=plot, help="draw comparisons as dots: .png, .svg or .pdf")
@@ -75,10 +78,12 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     from dalembert.cli.agreement import find_peer
     from dalembert.dynamics import Dynamics
 
-    if options.exact or options.certificate:
+    if options.exact or options.certificate or options.symbolic:
         return _proved(options, terminal)
     if options.to:
         raise ArgumentError("--to writes the certificate of a proof; add --exact")
+    if options.model is None:
+        raise ArgumentError("name a MODEL; only --certificate FILE can do without one")
     if options.q and options.quick:
         raise ArgumentError("--q says where derivations close loops; leave out --quick")
     mechanism, _ = opened(options, numeric=True)
@@ -147,10 +152,22 @@ def _proved(options: argparse.Namespace, terminal: Terminal) -> int:
         ("include", []),
     ):
         if getattr(options, name) != usual:
-            raise ArgumentError(f"--{name} belongs to the comparison of numbers; leave out --exact and --certificate")
-    mechanism, _ = opened(options)
+            raise ArgumentError(
+                f"--{name} belongs to the comparison of numbers; leave out --exact, --symbolic and --certificate"
+            )
+    if options.model is None and not options.certificate:
+        raise ArgumentError("name a MODEL; only --certificate FILE can do without one")
+    if options.symbolic and (options.exact or options.certificate or options.to):
+        raise ArgumentError("--symbolic has neither primes nor certificates; leave out --exact, --to and --certificate")
+    mechanism = None if options.model is None else opened(options)[0]
     terminal.progress("proving ...")
-    proof = check(options.certificate, mechanism) if options.certificate else prove(mechanism, seed=options.seed)
+    if options.symbolic:
+        return _by_symbols(options, terminal, mechanism)
+    if options.certificate:
+        proof = check(options.certificate, mechanism)
+    else:
+        assert mechanism is not None
+        proof = prove(mechanism, seed=options.seed)
     if options.to:
         proof.write(options.to)
     if options.json:
@@ -167,6 +184,24 @@ def _proved(options: argparse.Namespace, terminal: Terminal) -> int:
         terminal.say()
         terminal.say(f"certificate: {options.to}")
     return 0 if proof.ok else 1
+
+
+def _by_symbols(options: argparse.Namespace, terminal: Terminal, mechanism: Mechanism | None) -> int:
+    """Prove in SymPy."""
+    from dalembert.proof import prove_symbolically
+
+    assert mechanism is not None
+    found = prove_symbolically(mechanism)
+    if options.json:
+        rows = [vars(row) | {"holds": row.holds} for row in found.rows]
+        left_out = [f"{omission.what}: {omission.why}" for omission in found.omitted]
+        terminal.json({"mechanism": found.subject, "holds": found.ok, "identities": rows, "left_out": left_out})
+        return 0 if found.ok else 1
+    title, *lines = str(found).splitlines()
+    terminal.say(title, "good" if found.ok else "bad")
+    for line in lines:
+        terminal.say(line)
+    return 0 if found.ok else 1
 
 
 def _line(row: AgreementRow, tolerance: float) -> Sequence[str | Cell]:

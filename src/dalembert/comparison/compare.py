@@ -15,6 +15,7 @@ import numpy as np
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.scalar import same
 from dalembert.algebra.transform import Transform
+from dalembert.comparison.contact_forces import STEP, compared
 from dalembert.comparison.difference import HARMLESS, TOPICS, Comparison, Difference, Measured
 from dalembert.comparison.peer import Peer, View
 from dalembert.errors import ArgumentError, DalembertError, FormatError, MissingExtraError, UnsupportedError
@@ -35,13 +36,17 @@ def compare(
     states: int = 5,
     seed: int = 0,
     tolerance: float = 1e-8,
+    q: Any = None,
+    v: Any = None,
 ) -> Comparison:
     """Whether another library sees the same robot; if not, the first thing it sees otherwise, in words.
 
     Both sides are compared in the order of cause: joints, axes, placements, masses, centres of mass, inertia tensors,
     gravity, drives, and bodies and frames (sites) that both know by name; of two mechanisms also constraints, force
     elements and limits; then centres of mass, gravity forces, inertia matrix, bias and inverse dynamics at random
-    states. Differing orders of joints and quaternions are mapped by :mod:`dalembert.conventions`; remarks report it.
+    states. Where the mechanism has contacts, their forces are compared as well, in a step without drives from a state
+    that touches, and what makes them different is named in newtons: pyramid, margin, softness. Differing orders of
+    joints and quaternions are mapped by :mod:`dalembert.conventions`; remarks report it.
 
     Args:
         mechanism: the mechanism; its symbols must have values.
@@ -53,6 +58,8 @@ def compare(
         states: number of random states.
         seed: of the random states.
         tolerance: allowed relative difference; MuJoCo keeps principal axes of inertia to about 1e-9.
+        q: positions near which contacts are compared; by default the neutral ones within the ranges of the joints.
+        v: velocities there, at rest by default.
     """
     from dalembert.comparison.peer import MechanismPeer
     from dalembert.comparison.structure import Structure, frame_remarks
@@ -67,7 +74,7 @@ def compare(
     tolerance = expect_real(tolerance, "compare, tolerance", 0)
     free = any(joint.kind == "free" for joint in mechanism.joints)
     if isinstance(other, (str, Path)):
-        other = read(other, library or "dalembert", free)
+        other = read(other, library or "dalembert", free, mechanism)
     elif library is not None:
         raise ArgumentError("library says who reads a file; leave it out, for other is a model already")
     for one in (mechanism, other):
@@ -104,7 +111,15 @@ def compare(
         found = [*found, Difference("unexplained", wrong[0].where, text, advice)]
     remarks = [*_conventions(there), *frame_remarks(here, there), *there.remarks()]
     remarks += here.remarks() if there.name != here.name else []
-    return Comparison(mechanism.name, kind, tuple(found), measured, tuple(dict.fromkeys(remarks)), states)
+    touched = None
+    if mechanism.contacts and hasattr(there, "contact_answer"):
+        touched = compared(mechanism, there, there.name, getattr(there, "step", STEP), q, v, include)
+        remarks += touched.remarks
+    elif mechanism.contacts and there.name != here.name:
+        remarks.append(f"contacts take no part: {there.name} is not asked for their forces here")
+    elif q is not None or v is not None:
+        raise ArgumentError("compare, q and v: they are for contacts, and there are none", argument="q")
+    return Comparison(mechanism.name, kind, tuple(found), measured, tuple(dict.fromkeys(remarks)), states, touched)
 
 
 def _difference(topic: str, where: str, error: DalembertError) -> Difference:
@@ -119,13 +134,14 @@ UNREAD = ("TOML",)
 """Formats of ours that no other library reads."""
 
 
-def read(path: str | Path, library: str, free: bool = False) -> Any:
+def read(path: str | Path, library: str, free: bool = False, touching: Mechanism | None = None) -> Any:
     """A file as a library reads it.
 
     Args:
         path: a URDF or MJCF file.
         library: ``"dalembert"``, ``"pinocchio"``, ``"mujoco"`` or ``"drake"``.
         free: let the root float, where the file does not say.
+        touching: a mechanism with contacts that the library gets, too, where the file has no ground.
     """
     expect_choice(library, ("dalembert", *EXTRAS), "compare, library:")
     path = Path(path)
@@ -136,7 +152,7 @@ def read(path: str | Path, library: str, free: bool = False) -> Any:
     if not path.is_file():
         raise FormatError(f"there is no file {path}")
     try:
-        return import_module(f"dalembert.comparison.{library}").read(path, free and not _floats(path))
+        return import_module(f"dalembert.comparison.{library}").read(path, free and not _floats(path), touching)
     except DalembertError:
         raise
     except ImportError as error:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import dataclass, replace
 from textwrap import wrap
 from typing import Any
 
+from dalembert.comparison.contact_forces import ContactComparison
 from dalembert.errors import Wording, worded
 from dalembert.text.layout import aligned
+from dalembert.text.tables import TextTable, as_html
 
 TOPICS = (
     "joints", "topology", "joint type", "mimic", "joint axis", "placement", "zero position", "mass", "centre of mass",
@@ -99,6 +100,7 @@ class Comparison:
         measured: quantities at random states; none if the joints do not correspond.
         remarks: conventions that differ, which were mapped, and what took no part.
         states: how many random states.
+        contacts: forces of contact on both sides, where they were compared.
     """
 
     subject: str
@@ -107,6 +109,7 @@ class Comparison:
     measured: tuple[Measured, ...]
     remarks: tuple[str, ...] = ()
     states: int = 0
+    contacts: ContactComparison | None = None
 
     @property
     def agrees(self) -> bool:
@@ -162,10 +165,21 @@ class Comparison:
                 for row in self.measured
             ]
             lines += aligned(rows, left=3, indent="  ")
+        if self.contacts is not None:
+            lines += ["", *self.contacts.lines()]
         return "\n".join([*lines, *self.notes()])
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+        parts: list[str | TextTable] = [self.headline]
+        for item in self.differences:
+            parts += [f"{item.text}. {item.remedy}." if item.remedy else f"{item.text}."]
+        if self.measured:
+            rows = [
+                (x.quantity, f"{x.error:.1e}", "ok" if x.ok else f"> {x.tolerance:.0e}", x.where) for x in self.measured
+            ]
+            titles = (f"worst at {self.states} random states", "relative difference", "", "where")
+            parts += [TextTable.of(titles, rows)]
+        return as_html([*parts, *(f"{remark}." for remark in self.remarks)])
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in the types of JSON."""
@@ -180,6 +194,7 @@ class Comparison:
             "measured": [vars(row) | {"ok": row.ok} for row in self.measured],
             "remarks": list(self.remarks),
             "states": self.states,
+            "contacts": None if self.contacts is None else self.contacts.to_dict(),
         }
 
 

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.transform import Transform
+from dalembert.comparison.contact_forces import STEP
 from dalembert.comparison.peer import Drive, Peer, View, at_origin, mean
 from dalembert.conventions import Drake
 from dalembert.model import Mechanism
+
+if TYPE_CHECKING:
+    from dalembert.comparison.contact_forces import ContactAnswer, TouchingState
 
 
 class DrakePeer(Peer):
@@ -102,6 +107,17 @@ class DrakePeer(Peer):
         self.plant.SetPositions(self.context, theirs)
         return self.convention.from_mass_matrix(theirs, self.plant.CalcMassMatrix(self.context))
 
+    def contact_answer(self, problem: TouchingState) -> ContactAnswer:
+        """Its forces at the contacts of a problem; see :mod:`dalembert.comparison.drake_contacts`."""
+        from dalembert.comparison.drake_contacts import answer
+
+        return answer(self, problem)
+
+    @property
+    def step(self) -> float:
+        """Of its simulation, s, where it has steps."""
+        return float(self.plant.time_step()) or STEP
+
     def remarks(self) -> list[str]:
         return ["constraints of the plant take no part"] if self.plant.num_constraints() else []
 
@@ -110,14 +126,10 @@ class DrakePeer(Peer):
         return [("the whole plant", f"{elements} force elements besides gravity")] if elements else []
 
 
-def read(path: Path, free: bool) -> Any:
+def read(path: Path, free: bool, touching: Mechanism | None = None) -> Any:
     """A file as Drake reads it, with a floating root if asked for."""
     from pydrake.multibody.parsing import Parser
     from pydrake.multibody.plant import MultibodyPlant
-
-    log = logging.getLogger("drake")  # reports every tag it does not know; what matters is compared below
-    level = log.level
-    log.setLevel(logging.ERROR)
 
     def plant(bolted: list[str]) -> Any:
         made = MultibodyPlant(0.0)
@@ -127,8 +139,18 @@ def read(path: Path, free: bool) -> Any:
         made.Finalize()
         return made
 
-    try:
+    with quiet():
         floating = plant([])
         return floating if free else plant([floating.get_body(k).name() for k in floating.GetFloatingBaseBodies()])
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without Drake's reports of every tag that it does not know; what matters is compared."""
+    log = logging.getLogger("drake")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        yield
     finally:
         log.setLevel(level)

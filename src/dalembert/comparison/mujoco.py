@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from dalembert.comparison.peer import Drive, Peer, View, at_origin, gathered, me
 from dalembert.conventions import MuJoCo
 from dalembert.formats.registry import is_of
 from dalembert.model import Mechanism
+
+if TYPE_CHECKING:
+    from dalembert.comparison.contact_forces import ContactAnswer, TouchingState
 
 
 class MuJoCoPeer(Peer):
@@ -106,6 +109,17 @@ class MuJoCoPeer(Peer):
             self.library.mj_mulM(self.model, d, row, unit)
         return self.convention.from_mass_matrix(theirs, M)
 
+    def contact_answer(self, problem: TouchingState) -> ContactAnswer:
+        """Its forces at the contacts of a problem; see :mod:`dalembert.comparison.mujoco_contacts`."""
+        from dalembert.comparison.mujoco_contacts import answer
+
+        return answer(self, problem)
+
+    @property
+    def step(self) -> float:
+        """Of its simulation, s."""
+        return float(self.given.opt.timestep)
+
     def remarks(self) -> list[str]:
         m = self.given
         solver = {
@@ -115,7 +129,7 @@ class MuJoCoPeer(Peer):
             "friction loss": np.any(m.dof_frictionloss),
         }
         there = [name for name, present in solver.items() if present]
-        return [f"{', '.join(there)} act through MuJoCo's solver and take no part"] if there else []
+        return [f"{', '.join(there)} act through MuJoCo's solver and take no part at random states"] if there else []
 
     def extras(self) -> list[tuple[str, str]]:
         m = self.model
@@ -139,19 +153,20 @@ class MuJoCoPeer(Peer):
         return found
 
 
-def read(path: Path, free: bool) -> Any:
-    """A file as MuJoCo reads it, with a floating root if asked for."""
+def read(path: Path, free: bool, touching: Mechanism | None = None) -> Any:
+    """A file as MuJoCo reads it, with a floating root if asked for, and with the contacts of a mechanism if the file
+    has no ground of its own."""
     import mujoco
 
     before = mujoco.get_mju_user_warning()
     mujoco.set_mju_user_warning(lambda message: None)  # else they go to a file in the current folder
     try:
-        return _compiled(mujoco.MjSpec.from_file(str(path)), free and is_of(path, "URDF"))
+        return _compiled(mujoco.MjSpec.from_file(str(path)), free and is_of(path, "URDF"), touching)
     finally:
         mujoco.set_mju_user_warning(before)
 
 
-def _compiled(spec: Any, free: bool) -> Any:
+def _compiled(spec: Any, free: bool, touching: Mechanism | None) -> Any:
     for mesh in list(spec.meshes):  # pictures are not needed, and often not there
         for geom in list(spec.geoms):
             if geom.meshname == mesh.name:
@@ -162,4 +177,12 @@ def _compiled(spec: Any, free: bool) -> Any:
         first = spec.worldbody.first_body()
         if first is not None and not list(first.joints):
             first.add_freejoint()
+    if touching is not None and touching.contacts:
+        import mujoco
+
+        from dalembert.comparison.mujoco_contacts import has_ground, put
+
+        if not has_ground(spec, mujoco):
+            spec.compiler.fusestatic = False  # shapes lie on bodies by name
+            put(spec, touching)
     return spec.compile()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from dalembert.conventions import Pinocchio
 from dalembert.errors import UnsupportedError
 from dalembert.formats.registry import is_of
 from dalembert.model import Mechanism
+
+if TYPE_CHECKING:
+    from dalembert.comparison.contact_forces import ContactAnswer, TouchingState
 
 
 class PinocchioPeer(Peer):
@@ -95,14 +98,20 @@ class PinocchioPeer(Peer):
         theirs = self.library.aba(self.model, self.data, their_q, their_v, c.tau(q, tau))
         return c.from_a(their_q, their_v, theirs)
 
+    def contact_answer(self, problem: TouchingState) -> ContactAnswer:
+        """Its forces at the contacts of a problem; see :mod:`dalembert.comparison.pinocchio_contacts`."""
+        from dalembert.comparison.pinocchio_contacts import answer
+
+        return answer(self, problem)
+
     def remarks(self) -> list[str]:
         if np.any(self.model.rotorInertia):
             return ["rotorInertia is set in Pinocchio, but rnea, crba and aba use armature only"]
         return []
 
 
-def read(path: Path, free: bool) -> Any:
-    """A file as Pinocchio reads it, with a floating root if asked for."""
+def read(path: Path, free: bool, touching: Mechanism | None = None) -> Any:
+    """A file as Pinocchio reads it, with a floating root if asked for; points of contact are given to it later."""
     import pinocchio
 
     if is_of(path, "MJCF"):

@@ -296,7 +296,9 @@ def _least_energy(M: np.ndarray, G: np.ndarray, missing: np.ndarray) -> Solution
     for _ in range(PROXIMAL_STEPS):
         last = found.a
         found = solve(regular, G, trace @ last, missing)
-        if not np.isfinite(found.a).all() or np.abs(found.a - last).max(initial=0.0) <= 1e-15 * np.abs(last).max():
+        if not np.isfinite(found.a).all() or np.abs(found.a - last).max(initial=0.0) <= 1e-15 * np.abs(last).max(
+            initial=0.0
+        ):
             break
     return found
 

@@ -38,6 +38,7 @@ from dalembert.kinematics.manifold import position_rate, tangent_rate
 from dalembert.model.checks import expect, expect_names, expect_real, real_array
 from dalembert.model.names import as_names, velocity_names
 from dalembert.text.layout import counted, matrix_lines
+from dalembert.text.tables import TextTable, as_html
 from dalembert.tracing.derivatives import forward
 
 if TYPE_CHECKING:
@@ -99,6 +100,15 @@ class LinearModel:
         for name, rows, titles in (("A", self.states, self.states), ("B", self.states, self.inputs)):
             lines += ["", *matrix_lines(name, getattr(self, name), rows, titles)]
         return "\n".join([*lines, "", f"eigenvalues, 1/s: {', '.join(f'{s:.5g}' for s in self.poles)}"])
+
+    def _repr_html_(self) -> str:
+        if self.A.ndim > 2 or not self.states:
+            return as_html([str(self)])
+        parts: list[str | TextTable] = [repr(self)[1:-1]]
+        for name, rows, titles in (("A", self.states, self.states), ("B", self.states, self.inputs)):
+            cells = [(row, *(f"{x:.5g}" for x in line)) for row, line in zip(rows, getattr(self, name))]
+            parts.append(TextTable.of((name, *titles), cells))
+        return as_html([*parts, f"eigenvalues, 1/s: {', '.join(f'{s:.5g}' for s in self.poles)}"])
 
     @property
     def poles(self) -> np.ndarray:

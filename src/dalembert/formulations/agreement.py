@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import dataclass
 from textwrap import wrap
 
 from dalembert.text.layout import aligned
+from dalembert.text.tables import TextTable, as_html, folded
+
+HEADER = ("quantity", "by", "differs most from", "relative error", "")
+"""Titles of the table."""
+
+FEW = 12
+"""Comparisons up to which a notebook shows them unfolded, if all agree."""
 
 
 @dataclass(frozen=True)
@@ -63,21 +69,26 @@ class Agreement:
         return self.ok
 
     def __str__(self) -> str:
-        header = ("quantity", "by", "differs most from", "relative error", "")
-        table = [header] + [
+        lines = aligned([HEADER, *self._cells()], left=5)
+        lines.insert(1, "-" * len(lines[0]))
+        tail = [line for reason in self.skipped for line in wrap(f"left out: {reason}", 118, subsequent_indent="  ")]
+        return "\n".join([self._title(), "", *lines, *([""] if tail else []), *tail])
+
+    def _title(self) -> str:
+        good = sum(row.ok for row in self.rows)
+        verdict = "all agree" if self.ok else f"{len(self.rows) - good} of {len(self.rows)} disagree"
+        return f"{self.subject}: {len(self.rows)} comparisons at {self.states} random states, {verdict}"
+
+    def _cells(self) -> list[tuple[str, ...]]:
+        return [
             (row.quantity, row.who, row.against, f"{row.error:.1e}", "ok" if row.ok else f"> {row.tolerance:.0e}")
             for row in self.rows
         ]
-        lines = aligned(table, left=5)
-        lines.insert(1, "-" * len(lines[0]))
-        good = sum(row.ok for row in self.rows)
-        verdict = "all agree" if self.ok else f"{len(self.rows) - good} of {len(self.rows)} disagree"
-        title = f"{self.subject}: {len(self.rows)} comparisons at {self.states} random states, {verdict}"
-        tail = [line for reason in self.skipped for line in wrap(f"left out: {reason}", 118, subsequent_indent="  ")]
-        return "\n".join([title, "", *lines, *([""] if tail else []), *tail])
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+        table = as_html([TextTable.of(HEADER, self._cells())])
+        shown = folded("all comparisons", table) if self.ok and len(self.rows) > FEW else table
+        return as_html([self._title()]) + shown + as_html(f"left out: {reason}" for reason in self.skipped)
 
 
 def _badness(row: AgreementRow) -> tuple[float, float]:

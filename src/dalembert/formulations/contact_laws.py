@@ -63,7 +63,7 @@ def contact_rows(mechanism: Mechanism, q: Array, v: Array, tolerance: float, ski
         return []
     dyn = Dynamics(mechanism, law="rigid")
     try:
-        states = [_touching(dyn, x, y) for x, y in zip(q, v)]
+        states = [_approaching(dyn, x, y) for x, y in zip(q, v)]
     except SingularityError as error:
         skipped.append(f"contacts: {error}, and give a start that leads to an assembly as q")
         return []
@@ -76,10 +76,10 @@ def contact_rows(mechanism: Mechanism, q: Array, v: Array, tolerance: float, ski
     return rows
 
 
-def _touching(dyn: Dynamics, q: Array, v: Array) -> tuple[Array, Array]:
+def _approaching(dyn: Dynamics, q: Array, v: Array) -> tuple[Array, Array]:
     """A state at which the nearest point just touches, and approaches."""
     side = -1 if _bounces(dyn.mechanism) else 1  # a rebound begins with the first position that is not apart
-    q, v = _at_gap(dyn, np.array(q, dtype=float), side * NEAR / 2, NEAR / 2), np.array(v, dtype=float)
+    q, v = touching(dyn, np.array(q, dtype=float), side * NEAR / 2, NEAR / 2), np.array(v, dtype=float)
     if dyn.constraints.count:
         v = dyn.project_velocity(q, v)
     normals = [point.normal for point in dyn.contacts.points]
@@ -91,9 +91,16 @@ def _bounces(mechanism: Mechanism) -> bool:
     return any(float(item.restitution) > 0 for item in mechanism.contacts)
 
 
-def _at_gap(dyn: Dynamics, q: Array, wanted: float, within: float) -> Array:
+def touching(dyn: Dynamics, q: Array, wanted: float, within: float) -> Array:
     """A position near q at which the smallest gap is what is wanted, by Newton's method in the metric of the inertia;
-    as near as it comes, where nothing leads there."""
+    as near as it comes, where nothing leads there.
+
+    Args:
+        dyn: of a mechanism with contacts.
+        q: positions.
+        wanted: the smallest gap, m.
+        within: of what is wanted, m.
+    """
     model = dyn.mechanism
     if dyn.constraints.count:
         q = dyn.assemble(q)
@@ -200,7 +207,7 @@ def _steps(
     deep, closed = False, 0
     for q, v in states:
         a = free_kernel.forward_dynamics(q, v, still)
-        after, p, residual, speed = _settled(dyn, q, v, still)
+        after, p, residual, speed = settled(dyn, q, v, still)
         free = v + STEP * a
         M = np.asarray(mass_matrix(model, q), dtype=float)
         J = dyn.contact_rows(q)
@@ -236,13 +243,24 @@ def _steps(
     return rows
 
 
-def _settled(dyn: Dynamics, q: Array, v: Array, tau: Array) -> tuple[Array, Array, float, float]:
-    """Velocities and impulses after as many sweeps as the law needs, what is left, and the size of speeds."""
-    kernel = dyn.kernel("contact_step", sweeps=SWEEPS)
+def settled(
+    dyn: Dynamics, q: Array, v: Array, tau: Array, h: float = STEP, sweeps: int = SWEEPS
+) -> tuple[Array, Array, float, float]:
+    """Velocities and impulses after as many sweeps as the law needs, what is left, m/s, and the size of speeds.
+
+    Args:
+        dyn: of a mechanism with contacts.
+        q: positions.
+        v: velocities.
+        tau: generalised forces.
+        h: length of the step, s.
+        sweeps: of one call; the next begins with its impulses.
+    """
+    kernel = dyn.kernel("contact_step", sweeps=sweeps)
     p = np.zeros(dyn.contacts.count)
-    speed = max(float(np.abs(dyn.contact_velocities(q, v)).max(initial=0)), STEP * 9.81)
+    speed = max(float(np.abs(dyn.contact_velocities(q, v)).max(initial=0)), h * 9.81)
     for _ in range(ROUNDS):
-        found = kernel(q, v, tau, p, np.float64(STEP), np.float64(0))
+        found = kernel(q, v, tau, p, np.float64(h), np.float64(0))
         p = found[2]
         if not float(found[3]) > SETTLED * speed / 10:
             break
@@ -294,7 +312,7 @@ def _springs(
     dyn = Dynamics(mechanism, contacts=soft)
     gradient, power = 0.0, 0.0
     for q, v in states:
-        q = _at_gap(dyn, q, -PRESSED, PRESSED / 10)
+        q = touching(dyn, q, -PRESSED, PRESSED / 10)
         still = np.zeros(mechanism.nv)
         resting = _total(forces, State(mechanism, q, still))
         Gamma = tangent_map(mechanism.tree, q).astype(float)

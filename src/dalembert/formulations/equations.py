@@ -297,6 +297,11 @@ class Equations:
 
         return equations_latex(self, form) if name is None else self[name].latex(form)
 
+    def _repr_html_(self) -> str | None:
+        from dalembert.report.inline import equations_html
+
+        return equations_html(self)
+
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"
 

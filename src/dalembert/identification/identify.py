@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,8 @@ from dalembert.identification.regression import LinearTorques, Visible
 from dalembert.model import Inertia, Mechanism
 from dalembert.model.checks import expect_real, real_array
 from dalembert.simulation.state import as_positive
-from dalembert.text.layout import aligned
+from dalembert.text.layout import WIDTH, aligned, filled, page_width, shortened, wrapped
+from dalembert.text.tables import TextTable, as_html
 
 FEW_SAMPLES = 30
 """Samples below which no noise of single joints can be estimated, only one for all."""
@@ -43,6 +44,8 @@ class Identification:
         freedom: number of measurements beyond that of parameters, from which the noise was estimated; infinite if it
             was given.
         doubts: why measurements and mechanism may not belong together, in words; warned of, too.
+        record: the measurements, and what least squares made of them.
+        torques: the linear model of them.
     """
 
     visible: Visible
@@ -55,6 +58,53 @@ class Identification:
     mechanism: Mechanism
     freedom: float = np.inf
     doubts: tuple[str, ...] = ()
+    record: LeastSquaresFit | None = field(default=None, repr=False)
+    torques: LinearTorques | None = field(default=None, repr=False)
+
+    def predict(self, q: Any, v: Any, a: Any) -> np.ndarray:
+        """Generalised forces of another motion by the visible combinations that were found, (T, nv).
+
+        Args:
+            q: positions, (T, nq).
+            v: velocities, (T, nv).
+            a: accelerations, (T, nv).
+        """
+        if self.torques is None:
+            raise ArgumentError("this identification does not know its model; make it by identify(...)")
+        W, known = self.torques.matrix(q, v, a)
+        return np.asarray(known + W[..., list(self.visible.kept)] @ self.values)
+
+    def plot(self, t: Any = None) -> Any:
+        """A figure of the measured torques, those of the model, and what is left, joint by joint.
+
+        Args:
+            t: times of the samples, s; their numbers by default.
+        """
+        from dalembert.identification.plot import plot_torques
+
+        return plot_torques(self, t)
+
+    def plot_prediction(self, q: Any, v: Any, a: Any, tau: Any, t: Any = None) -> Any:
+        """The same for another motion, which the parameters have not seen: the test that counts.
+
+        Args:
+            q: positions, (T, nq).
+            v: velocities, (T, nv).
+            a: accelerations, (T, nv).
+            tau: measured generalised forces, (T, nv).
+            t: times of the samples, s; their numbers by default.
+        """
+        from dalembert.identification.plot import plot_torques
+
+        return plot_torques(self, t, (real_array(tau, "tau"), self.predict(q, v, a)))
+
+    def plot_residuals(self) -> Any:
+        """A figure of what the model lacks: over the velocity of the joint, where friction shows, and its correlation
+        from sample to sample, which is none where noise is all that is left.
+        """
+        from dalembert.identification.plot import plot_residuals
+
+        return plot_residuals(self)
 
     def interval(self, confidence: float = 0.95) -> np.ndarray:
         """Lower and upper bound of each value, (b, 2): by the normal distribution if the noise was given, by Student's
@@ -73,12 +123,27 @@ class Identification:
         return np.stack([self.values - reach, self.values + reach], axis=1)
 
     def __str__(self) -> str:
+        page = page_width()
+        numbers = filled([row[1:] for row in (TITLES, *self._cells())], 0)
+        room = page - len("  ".join(numbers[0])) - 2
+        names = [shortened(name, room) for name in (TITLES[0], *self.visible.combinations)]
+        return "\n".join([*aligned([(name, *row) for name, row in zip(names, numbers)]), *self._words(page)])
+
+    def _cells(self) -> list[tuple[str, str, str]]:
         found = zip(self.visible.combinations, self.values, self.deviations)
-        rows = [(name, f"{value:.5g}", f"{deviation:.2g}") for name, value, deviation in found]
-        lines = aligned([("combination", "value", "deviation"), *rows])
-        lines.append(f"condition number {self.condition:.3g}; residuals {np.array2string(self.residual, precision=3)}")
-        lines += self.doubts
-        return "\n".join(lines)
+        return [(name, f"{value:.5g}", f"{deviation:.2g}") for name, value, deviation in found]
+
+    def _words(self, page: int = WIDTH) -> list[str]:
+        sizes = np.array2string(self.residual, precision=3, max_line_width=page - 2, prefix="  ")
+        lines = [f"condition number {self.condition:.3g}; residuals, root mean square:", f"  {sizes}"]
+        return lines + [line for doubt in self.doubts for line in wrapped(doubt, page=page)]
+
+    def _repr_html_(self) -> str:
+        return as_html([TextTable.of(TITLES, self._cells()), *self._words()])
+
+
+TITLES = ("combination", "value", "deviation")
+"""Of the table of an Identification."""
 
 
 def identify(
@@ -158,7 +223,7 @@ def identify(
     warn_of(doubtful)
     return Identification(
         visible, values, np.sqrt(np.diag(covariance)), covariance, np.sqrt((left**2).mean(axis=0)), condition,
-        dict(zip(visible.names, theta.tolist())), _updated(torques, theta), freedom, doubtful,
+        dict(zip(visible.names, theta.tolist())), _updated(torques, theta), freedom, doubtful, record, torques,
     )  # fmt: skip
 
 
@@ -169,27 +234,51 @@ def _weighted(
     samples, nv, count = W.shape
     scale = np.ones(nv) if sigma is None else sigma
     for _ in range(1 if sigma is not None else 4):
-        rows, right = (W / scale[:, None]).reshape(-1, count), (rest / scale).ravel()
-        lengths = np.linalg.norm(rows, axis=0)
-        if not lengths.all():
-            missing = [name for name, x in zip(visible.combinations, lengths) if not x]
-            raise SingularityError(f"the motion does not show {missing[0]} at all; move more joints")
-        table = np.hstack([rows / lengths, right[:, None]])
-        triangle = np.asarray(np.linalg.qr(table, mode="r"))  # small, whatever the record
-        U, size, Vt = np.linalg.svd(triangle[:count, :count])
-        if size[-1] < 1e-10 * size[0]:
-            weakest = visible.combinations[int(np.argmax(np.abs(Vt[-1])))]
-            raise SingularityError(
-                f"the motion cannot distinguish {count} parameters (condition number {size[0] / size[-1]:.1g}), worst "
-                f"{weakest}; use a motion with a better excitation score"
-            )
-        values = (Vt.T @ ((U.T @ triangle[:count, count]) / size)) / lengths
+        values, inverse, condition = solved(triangle(W, rest, scale), visible.combinations)
         left = rest - W @ values
         if sigma is None:
             squares = (left**2).sum(axis=0) if samples >= FEW_SAMPLES else np.full(nv, (left**2).sum() / nv)
             scale = np.maximum(np.sqrt(squares / (samples - count / nv)), 1e-12 * np.abs(rest).max() + 1e-300)
-    inverse = Vt.T / size / lengths[:, None]
-    return values, inverse @ inverse.T, float(size[0] / size[-1]), left
+    return values, inverse @ inverse.T, condition, left
+
+
+def triangle(W: np.ndarray, rest: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """All that least squares needs to know of a record, however long: R of [W, rest] = Q R, weighted, (b+1, b+1).
+
+    Those of two records, one above the other, have the R of both; and |R [x; -1]|^2 is the sum of the squares that
+    values x leave.
+
+    Args:
+        W: the visible columns, (T, nv, b).
+        rest: what they have to explain, (T, nv).
+        scale: standard deviation of each torque, (nv,).
+    """
+    rows, right = (W / scale[:, None]).reshape(rest.size, W.shape[-1]), (rest / scale).ravel()
+    return np.asarray(np.linalg.qr(np.hstack([rows, right[:, None]]), mode="r"))
+
+
+def solved(R: np.ndarray, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray, float]:
+    """Values, a root of their covariance, and the condition number; SingularityError where the motion cannot
+    distinguish them.
+
+    Args:
+        R: a :func:`triangle`, or several, one above the other.
+        names: of the values.
+    """
+    count = R.shape[-1] - 1
+    lengths = np.linalg.norm(R[:, :count], axis=0)
+    if not lengths.all():
+        missing = [name for name, x in zip(names, lengths) if not x]
+        raise SingularityError(f"the motion does not show {missing[0]} at all; move more joints")
+    U, size, Vt = np.linalg.svd(R[:, :count] / lengths, full_matrices=False)
+    if size[-1] < 1e-10 * size[0]:
+        weakest = names[int(np.argmax(np.abs(Vt[-1])))]
+        raise SingularityError(
+            f"the motion cannot distinguish {count} parameters (condition number {size[0] / size[-1]:.1g}), worst "
+            f"{weakest}; use a motion with a better excitation score"
+        )
+    values = (Vt.T @ ((U.T @ R[:, count]) / size)) / lengths
+    return values, Vt.T / size / lengths[:, None], float(size[0] / size[-1])
 
 
 def _guess(inertia: Inertia) -> np.ndarray:

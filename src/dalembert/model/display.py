@@ -23,11 +23,30 @@ from dalembert.model.ground import Ground
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import JOINTS, KINDS, Joint
 from dalembert.model.mechanism import Mechanism
-from dalembert.text.layout import columns, columns_with_text, counted, printable, wrapped
+from dalembert.text import tables
+from dalembert.text.layout import counted, printable, wrapped
+from dalembert.text.tables import TextTable
+
+Block = list["str | TextTable"]
+"""Sentences and tables without an empty line between."""
 
 
 def table(mechanism: Mechanism) -> str:
     """The tree of bodies and joints, their inertias, frames, constraints and forces, conventions and assumptions."""
+    blocks = [[line for part in block for line in _lines(part)] for block in _blocks(mechanism)]
+    blocks += [[f"{title}:", *_items(sentences)] for title, sentences in _remarks(mechanism)]
+    return "\n\n".join("\n".join(block) for block in blocks)
+
+
+def _lines(part: str | TextTable) -> list[str]:
+    return part.lines() if isinstance(part, TextTable) else wrapped(part)
+
+
+def _items(sentences: Iterable[str]) -> list[str]:
+    return [line for sentence in sentences for line in wrapped(printable(sentence), "  - ", "    ")]
+
+
+def _blocks(mechanism: Mechanism) -> list[Block]:
     blocks = [
         _headline(mechanism),
         _tree(mechanism),
@@ -38,11 +57,15 @@ def table(mechanism: Mechanism) -> str:
         _forces(mechanism),
         _collisions(mechanism),
         _contacts(mechanism),
-        _paragraphs("Conventions", _conventions(mechanism)),
-        _paragraphs("Assumed", mechanism.notes),
-        _paragraphs("Doubtful", [p for p in mechanism.problems() if not any(p in note for note in mechanism.notes)]),
     ]
-    return "\n\n".join("\n".join(block) for block in blocks if block)
+    return [block for block in blocks if block]
+
+
+def _remarks(mechanism: Mechanism) -> list[tuple[str, list[str]]]:
+    """Titles and what they are followed by, sentence by sentence."""
+    doubts = [p for p in mechanism.problems() if not any(p in note for note in mechanism.notes)]
+    found = [("Conventions", _conventions(mechanism)), ("Assumed", list(mechanism.notes)), ("Doubtful", doubts)]
+    return [(title, sentences) for title, sentences in found if sentences]
 
 
 def tree_lines(mechanism: Mechanism) -> list[str]:
@@ -51,25 +74,32 @@ def tree_lines(mechanism: Mechanism) -> list[str]:
 
 
 def as_html(mechanism: Mechanism) -> str:
-    """The same table for a notebook."""
-    return f"<pre>{html.escape(table(mechanism))}</pre>"
+    """The same for a notebook: tables, of which all but the tree are folded, beside a picture."""
+    (headline, tree), others = _blocks(mechanism)[:2], _blocks(mechanism)[2:]
+    parts = [tables.as_html(headline), tables.as_html(tree)]
+    if others:
+        parts.append(tables.folded("bodies, frames and forces", "\n".join(map(tables.as_html, others))))
+    for title, sentences in _remarks(mechanism):
+        items = "".join(f"<li>{html.escape(printable(sentence))}</li>" for sentence in sentences)
+        parts.append(tables.folded(title, f"<ul>{items}</ul>"))
+    return "\n".join(parts)
 
 
 # -------------------------------------------------------------------------------------------------------------- blocks
 
 
-def _headline(mechanism: Mechanism) -> list[str]:
+def _headline(mechanism: Mechanism) -> Block:
     counts = f"{counted(len(mechanism.bodies), 'body', 'bodies')}, nq = {mechanism.nq}, nv = {mechanism.nv}"
-    lines = [
+    lines: Block = [
         f"{printable(mechanism.name)}: {counts}, mass {text(mechanism.mass)} kg, "
         f"gravity ({texts(mechanism.gravity)}) m/s^2"
     ]
     if mechanism.symbols:
-        lines += wrapped("symbols: " + ", ".join(symbol.name for symbol in mechanism.symbols))
+        lines.append("symbols: " + ", ".join(symbol.name for symbol in mechanism.symbols))
     return lines
 
 
-def _tree(mechanism: Mechanism) -> list[str]:
+def _tree(mechanism: Mechanism) -> Block:
     rows = [[WORLD, "", "", "", "", "", ""]]
     for joint, indent in _indented(mechanism):
         q, v = (
@@ -79,10 +109,10 @@ def _tree(mechanism: Mechanism) -> list[str]:
     if mechanism.nq == mechanism.nv:
         for row in rows:
             row[5] = ""  # the same as in q
-    return columns(["body", "joint", "kind", "axis", "q", "v", "range"], rows)
+    return [TextTable.of(["body", "joint", "kind", "axis", "q", "v", "range"], rows)]
 
 
-def _drives(mechanism: Mechanism) -> list[str]:
+def _drives(mechanism: Mechanism) -> Block:
     """Everything else a joint carries."""
     rows = []
     for joint in mechanism.joints:
@@ -93,23 +123,24 @@ def _drives(mechanism: Mechanism) -> list[str]:
         if any(cells):
             rows.append([joint.name, *cells])
     titles = ["joint", "position", "damping", "friction", "armature", "max speed", "max effort"]
-    return columns(titles, rows) if rows else []
+    return [TextTable.of(titles, rows)] if rows else []
 
 
-def _inertias(mechanism: Mechanism) -> list[str]:
+def _inertias(mechanism: Mechanism) -> Block:
     heavy = [body for body in mechanism.bodies if not body.inertia.is_zero]
     rows = [[body.name, text(body.inertia.mass), texts(body.inertia.center), _moments(body.inertia)] for body in heavy]
-    lines = columns(["body", "mass (kg)", "centre of mass (m)", "principal moments (kg m^2)"], rows) if rows else []
+    titles = ["body", "mass (kg)", "centre of mass (m)", "principal moments (kg m^2)"]
+    parts: Block = [TextTable.of(titles, rows)] if rows else []
     light = [body.name for body in mechanism.bodies if body.inertia.is_zero]
-    return lines + (wrapped("without mass: " + ", ".join(light)) if light else [])
+    return parts + (["without mass: " + ", ".join(light)] if light else [])
 
 
-def _frames(frames: Sequence[Frame]) -> list[str]:
+def _frames(frames: Sequence[Frame]) -> Block:
     rows = [[frame.name, frame.body, *_placement(frame.placement)] for frame in frames]
-    return columns(["frame", "on body", "position (m)", "roll pitch yaw (rad)"], rows) if rows else []
+    return [TextTable.of(["frame", "on body", "position (m)", "roll pitch yaw (rad)"], rows)] if rows else []
 
 
-def _constraints(mechanism: Mechanism) -> list[str]:
+def _constraints(mechanism: Mechanism) -> Block:
     rows = []
     for item in mechanism.constraints:
         extra = [f"{'distance' if item.kind == 'distance' else 'radius'} {text(item.value)}" for _ in item.numbers]
@@ -123,7 +154,7 @@ def _constraints(mechanism: Mechanism) -> list[str]:
             meaning = f"a = {law} (position of the joint)" if item.kind == "motion" else f"{meaning}; function {law}"
         ends = [getattr(item, end) if end in item.ends else "" for end in "ab"]
         rows.append([item.name, item.kind, *ends, "; ".join([meaning, *extra, *_attachments(item)])])
-    return columns_with_text(["constraint", "kind", "a", "b", "meaning"], rows) if rows else []
+    return [TextTable.of(["constraint", "kind", "a", "b", "meaning"], rows, True)] if rows else []
 
 
 def _relation(item: Constraint) -> str:
@@ -140,7 +171,7 @@ def _relation(item: Constraint) -> str:
     return f"{left} = {' + '.join(terms) or '0'}".replace("+ -", "- ") + f" ({joints})"
 
 
-def _forces(mechanism: Mechanism) -> list[str]:
+def _forces(mechanism: Mechanism) -> Block:
     rows = []
     for item in mechanism.forces:
         numbers = [f"{name} {text(getattr(item, name))}" for name in item.numbers if _matters(getattr(item, name))]
@@ -148,22 +179,22 @@ def _forces(mechanism: Mechanism) -> list[str]:
         numbers += [f"function {texts(item.function.expressions)}"] if isinstance(item.function, Formula) else []
         ends = [getattr(item, end) if end in item.ends else "" for end in "ab"]
         rows.append([item.name, item.kind, *ends, "; ".join([FORCE_KINDS[item.kind], *numbers, *_attachments(item)])])
-    return columns_with_text(["force", "kind", "a", "b", "meaning"], rows) if rows else []
+    return [TextTable.of(["force", "kind", "a", "b", "meaning"], rows, True)] if rows else []
 
 
-def _collisions(mechanism: Mechanism) -> list[str]:
+def _collisions(mechanism: Mechanism) -> Block:
     """How many shapes of each kind may touch, for bodies that have any."""
     rows = []
     for body in mechanism.bodies:
         kinds = Counter(shape.kind for shape in body.collisions)
         if kinds:
             rows.append([body.name, ", ".join(f"{count} {kind}" for kind, count in kinds.items())])
-    return columns(["body", "collision shapes"], rows) if rows else []
+    return [TextTable.of(["body", "collision shapes"], rows)] if rows else []
 
 
-def _contacts(mechanism: Mechanism) -> list[str]:
+def _contacts(mechanism: Mechanism) -> Block:
     rows = [[item.name, item.a, item.b, contact_words(item)] for item in mechanism.contacts]
-    return columns_with_text(["contact", "a", "b", "shapes and numbers"], rows) if rows else []
+    return [TextTable.of(["contact", "a", "b", "shapes and numbers"], rows, True)] if rows else []
 
 
 def contact_words(item: Contact) -> str:
@@ -238,11 +269,6 @@ def _conventions(mechanism: Mechanism) -> list[str]:
     if symbolic:
         lines.append(f"Axes with symbols are taken to have length one: {', '.join(map(repr, symbolic))}.")
     return lines
-
-
-def _paragraphs(title: str, sentences: Iterable[str]) -> list[str]:
-    lines = [line for sentence in sentences for line in wrapped(printable(sentence), "  - ", "    ")]
-    return [f"{title}:", *lines] if lines else []
 
 
 # --------------------------------------------------------------------------------------------------------------- cells

@@ -334,8 +334,9 @@ class Mechanism(Record):
 
     def _repr_html_(self) -> str:
         from dalembert.model.display import as_html
+        from dalembert.viewer.inline import thumbnail
 
-        return as_html(self)
+        return f"{thumbnail(self)}\n{as_html(self)}"
 
 
 def _find(items: Iterable[Named], name: str, what: str, mechanism: Mechanism) -> Named:

@@ -12,8 +12,8 @@ from dalembert.installation import code_digest, is_as_imported
 from dalembert.native.cache import default_cache, digest
 from dalembert.native.deferred import compiling
 from dalembert.native.llvm import runtime
-from dalembert.native.llvm.engine import OPTIMIZATION, Loaded, define_symbol, object_code
-from dalembert.native.llvm.module import module_text
+from dalembert.native.llvm.engine import OPTIMIZATION, Loaded, define_symbol, object_codes
+from dalembert.native.llvm.module import Source, module_source
 from dalembert.native.llvm.target import Lanes, Target
 from dalembert.native.patience import announced
 from dalembert.tracing.program import Port, Program
@@ -41,7 +41,7 @@ def load_program(
     """
     lanes = target.lanes(dtype)
     parts = *identity(program, key), *ports
-    return load_text(parts, lanes, target, lambda: module_text(program(), dtype, target), name)
+    return load_source(parts, lanes, target, lambda: module_source(program(), dtype, target), name)
 
 
 def identity(program: Callable[[], Program], key: str | None = None) -> tuple[str | tuple[str, ...], ...]:
@@ -56,28 +56,29 @@ def identity(program: Callable[[], Program], key: str | None = None) -> tuple[st
     return "key", key, _version(Path(__file__).parent.parent)
 
 
-def load_text(
-    parts: Sequence[object], lanes: Lanes, target: Target, text: Callable[[], str], name: str = "a kernel"
+def load_source(
+    parts: Sequence[object], lanes: Lanes, target: Target, source: Callable[[], Source], name: str = "a kernel"
 ) -> Loaded:
-    """Machine code of a text in LLVM's language that may use the runtime.
+    """Machine code of modules in LLVM's language that may use the runtime.
 
     Args:
-        parts: what determines the text; under it the code is kept.
-        text: gives the text; called only if the cache cannot answer.
+        parts: what determines the modules; under it the code is kept.
+        source: gives the modules; called only if the cache cannot answer.
         name: what to call it if it takes long.
     """
     entry = digest(*parts, target, lanes, OPTIMIZATION)
     with compiling():
         _load_runtime(lanes, target)
-        return _load(entry, target, text, name)
+        return _load(entry, target, source, name)
 
 
-def _load(entry: str, target: Target, text: Callable[[], str], name: str) -> Loaded:
+def _load(entry: str, target: Target, source: Callable[[], Source], name: str) -> Loaded:
     store = default_cache()
     code = store.get(entry)
     if code is None:
         with announced(name):
-            code = object_code(text(), target)
+            found = source()
+            code = object_codes(found.texts, target, found.optimization)
         if is_as_imported():  # else the code that made it is not the one that names it
             store.put(entry, code)
     return Loaded(code, target)
@@ -85,7 +86,8 @@ def _load(entry: str, target: Target, text: Callable[[], str], name: str) -> Loa
 
 def load_fixed(what: str, text: str, target: Target) -> Loaded:
     """Machine code of a text that depends on no program, kept by what it is."""
-    return _load(digest(what, text, target, _version(None)), target, lambda: text, what)
+    entry = digest(what, text, target, _version(None))
+    return _load(entry, target, lambda: Source(iter([text]), OPTIMIZATION), what)
 
 
 def _load_runtime(lanes: Lanes, target: Target) -> None:

@@ -12,9 +12,9 @@ import numpy as np
 from dalembert.errors import ArgumentError
 from dalembert.native.deferred import Deferred, compiling
 from dalembert.native.llvm.engine import Loaded
-from dalembert.native.llvm.module import recurrence_text
+from dalembert.native.llvm.module import Source, recurrence_source, recurrence_text
 from dalembert.native.llvm.target import Target
-from dalembert.native.load import identity, load_text
+from dalembert.native.load import identity, load_source
 from dalembert.native.ufunc import LOOP
 from dalembert.tracing.program import Port, Program
 
@@ -73,6 +73,9 @@ class Recurrence:
         """The loop in LLVM's language, to look at."""
         return recurrence_text(self.program, self.state, self.held, self.driven, self.dtype, self.target)
 
+    def _source(self) -> Source:
+        return recurrence_source(self.program, self.state, self.held, self.driven, self.dtype, self.target)
+
     @property
     def code(self) -> Loaded:
         """The machine code; made on first use."""
@@ -80,8 +83,8 @@ class Recurrence:
             if self._code is None:
                 shape = self.state, self.held, self.driven
                 parts = "recurrence", *identity(self._program.get, self.key), shape
-                self._code = load_text(
-                    parts, self.target.lanes(self.dtype), self.target, lambda: self.ir, self._program.owner
+                self._code = load_source(
+                    parts, self.target.lanes(self.dtype), self.target, self._source, self._program.owner
                 )
             return self._code
 

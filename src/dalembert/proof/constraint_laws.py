@@ -20,14 +20,8 @@ from dalembert.constraints.straight_line import by_multipliers, by_projection
 from dalembert.kinematics import position_rate
 from dalembert.model import Mechanism
 from dalembert.proof.field import EXPONENTS, Field, along, slopes
-from dalembert.proof.generic import Subject, generic_mechanism, random_rotation, random_vector
+from dalembert.proof.generic import FUNCTIONS, ROOTS, Subject, generic_mechanism, random_rotation, random_vector
 from dalembert.proof.laws import Claim, Omission, bias, inertia
-
-ROOTS = ("rolling-disc", "rolling-ellipsoid")
-"""Constraints whose rows have a square root, which a field need not have."""
-
-FUNCTIONS = ("position", "velocity", "motion")
-"""Constraints that are users' functions: they may be anything."""
 
 
 def constrained_subject(mechanism: Mechanism, field: Any) -> tuple[Subject, list[Omission]]:
@@ -104,14 +98,12 @@ def _derivatives(s: Subject, rows: Any, moving: Any) -> Iterator[Claim]:
     held = ConstraintSet(s.mechanism)
     demanded, found = product(rows.G, s.v), slopes(moving.phi)
     curved = -product(slopes(moving.G), s.v)
-    for item in s.mechanism.constraints:
-        own = held.slice(item.name)
+    for number, item in enumerate(s.mechanism.constraints, 1):
+        own, name = held.slice(item.name), f"constraint {number}"
         on_positions = [k for k in range(own.start, own.stop) if held.holonomic[k]]
         if on_positions:
-            yield Claim(
-                "constraint rows", f"{item.name}: G v", "rate of phi", demanded[on_positions], found[on_positions]
-            )
-        yield Claim("constraint rows", f"{item.name}: gamma", "- Gdot v", rows.gamma[own], curved[own])
+            yield Claim("constraint rows", f"{name}: G v", "rate of phi", demanded[on_positions], found[on_positions])
+        yield Claim("constraint rows", f"{name}: gamma", "- Gdot v", rows.gamma[own], curved[own])
 
 
 def _solved(matrix: Array, right: Array) -> Array:

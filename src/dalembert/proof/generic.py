@@ -7,6 +7,8 @@ them: theirs are the values that its scalars happen to have.
 from __future__ import annotations
 
 import hashlib
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,8 +16,20 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra.quaternions import rotation_from_quaternion
+from dalembert.algebra.scalar import is_number
 from dalembert.algebra.transform import Transform
-from dalembert.model import Inertia, Mechanism
+from dalembert.model import Body, Constraint, Inertia, Joint, Mechanism, Mimic
+from dalembert.model.body import WORLD
+from dalembert.model.constraint import FIELDS
+
+ROOTS = ("rolling-disc", "rolling-ellipsoid")
+"""Constraints whose rows have a square root, which a field need not have."""
+
+FUNCTIONS = ("position", "velocity", "motion")
+"""Constraints that are users' functions: they may be anything."""
+
+ON_JOINTS = tuple(name for name, kind in FIELDS.items() if kind.on == "joints")
+WITH_VALUE = tuple(name for name, kind in FIELDS.items() if "value" in kind.may)
 
 
 def generic_mechanism(mechanism: Mechanism, field: Any) -> Mechanism:
@@ -41,6 +55,7 @@ def generic_mechanism(mechanism: Mechanism, field: Any) -> Mechanism:
         gravity=random_vector(field, 3),
         constraints=(),
         forces=(),
+        contacts=(),
         strict=False,
     )
 
@@ -105,21 +120,93 @@ class Subject:
         return self.remembered[name]
 
 
-def topology(mechanism: Mechanism) -> tuple[tuple[Any, ...], ...]:
-    """What is left of a mechanism when its numbers and names are taken away: the tree and the kinds of its joints."""
-    bodies = {body.name: k for k, body in enumerate(mechanism.bodies)}
-    leaders = {joint.name: k for k, joint in enumerate(mechanism.joints)}
-    return tuple(
-        (
-            bodies.get(joint.parent, -1),
-            bodies[joint.child],
+def moving_joints(mechanism: Mechanism) -> dict[str, int]:
+    """For every body and the world the number of the joint that moves it, from 1 on; 0 is the ground."""
+    found, count = {WORLD: 0}, 0
+    for joint in mechanism.joints:  # each after the one inside it
+        if joint.kind == "fixed":
+            found[joint.child] = found[joint.parent]
+        else:
+            count += 1
+            found[joint.child] = count
+    return found
+
+
+def topology(mechanism: Mechanism) -> dict[str, list[Any]]:
+    """What is left of a mechanism when its numbers and names are taken away: the tree, its joints and closures.
+
+    Joints are ``[number of the joint that carries it, kind, what it follows]``, constraints ``[kind, numbers of what
+    they connect, count of coefficients]``; joints that move count from 1, bodies have the number of the joint that
+    moves them, the ground is 0. What fixed joints hold together is one body. Factors of joints that follow others are
+    kept, since they decide how angles add up; so are only those constraints that are proved.
+
+    Args:
+        mechanism: the mechanism.
+    """
+    carried = moving_joints(mechanism)
+    numbers = {joint.name: carried[joint.child] for joint in mechanism.joints if joint.kind != "fixed"}
+    joints = [
+        [
+            carried[joint.parent],
             "revolute" if joint.kind == "continuous" else joint.kind,
-            leaders[joint.mimic.joint] if joint.mimic else None,
-        )
+            [numbers[joint.mimic.joint], _plain(joint.mimic.multiplier), _plain(joint.mimic.offset)]
+            if joint.mimic
+            else None,
+        ]
         for joint in mechanism.joints
-    )
+        if joint.kind != "fixed"
+    ]
+    closures = [
+        [
+            item.kind,
+            [numbers[x] if item.on_joints else carried[mechanism.frame(x).body] for x in _ends(item)],
+            len(item.coefficients),
+        ]
+        for item in mechanism.constraints
+        if item.kind not in (*FUNCTIONS, *ROOTS)
+    ]
+    return {"joints": joints, "constraints": closures}
+
+
+def _ends(item: Constraint) -> list[str]:
+    return [getattr(item, end) for end in item.ends]
+
+
+def _plain(x: Any) -> float | str:
+    return float(x) if is_number(x) else str(x)
 
 
 def topology_digest(mechanism: Mechanism) -> str:
     """A name of the topology: mechanisms of the same have the same."""
-    return hashlib.sha256(repr(topology(mechanism)).encode()).hexdigest()
+    return digest_of(topology(mechanism))
+
+
+def digest_of(found: Mapping[str, Any]) -> str:
+    """The name of a topology.
+
+    Args:
+        found: what :func:`topology` gives.
+    """
+    return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()
+
+
+def representative(found: Mapping[str, Any], name: str) -> Mechanism:
+    """A mechanism of a topology, with numbers that do not matter.
+
+    Args:
+        found: what :func:`topology` gives.
+        name: what it shall be called.
+    """
+    bodies, joints, constraints = [], [], []
+    for k, (carrier, kind, follows) in enumerate(found["joints"], 1):
+        bodies.append(Body(f"link {k}", Inertia.box(1, (1, 1, 1))))
+        parent = f"link {carrier}" if carrier else WORLD
+        mimic = Mimic(f"joint {follows[0]}", *follows[1:]) if follows else None
+        pitch = 0.1 if kind == "helical" else 0.0
+        joints.append(Joint(f"joint {k}", kind, parent, f"link {k}", mimic=mimic, pitch=pitch))
+    for k, (kind, ends, count) in enumerate(found["constraints"], 1):
+        what = "joint" if kind in ON_JOINTS else "link"
+        a, b = ([f"{what} {x}" if x else WORLD for x in ends] + [WORLD])[:2]
+        value = 1 if kind in WITH_VALUE else 0
+        constraints.append(Constraint(f"constraint {k}", kind, a, b, value=value, coefficients=(1,) * count))
+    return Mechanism(name, tuple(bodies), tuple(joints), constraints=tuple(constraints))

@@ -36,7 +36,7 @@ from dalembert.kinematics.manifold import position_rate
 from dalembert.kinematics.step import Matrix, PlaneTurn, Step
 from dalembert.model import WORLD
 from dalembert.proof.field import along, slopes
-from dalembert.proof.generic import Subject
+from dalembert.proof.generic import Subject, moving_joints
 
 QUARTIC = 10
 """Degrees of freedom beyond which routes that cost n^4 operations are left out."""
@@ -284,48 +284,54 @@ def regressor(s: Subject) -> Iterator[Claim | Omission]:
 
 
 def _ends(s: Subject) -> list[str]:
-    """The bodies at the ends of the branches: their frames depend on everything inward."""
+    """The bodies at the ends of two branches: their frames depend on everything inward."""
     tree = s.mechanism.tree
     ends = [link for link, children in enumerate(tree.children) if not children]
     names = {link: body for body, (link, _) in tree.carriers.items()}
     return [names[link] for link in ends if link in names][:2]
 
 
+def _named_ends(s: Subject) -> list[tuple[str, str]]:
+    """These bodies and what rows call them, which is the same for all mechanisms of a topology."""
+    numbers = moving_joints(s.mechanism)
+    return [(body, f"link {numbers[body]}") for body in _ends(s)]
+
+
 def jacobians(s: Subject) -> Iterator[Claim | Omission]:
     m, moving = s.mechanism, _moving(s)
-    for frame in _ends(s):
+    for frame, link in _named_ends(s):
         point = arrays.asarray([s.field.element() for _ in range(3)])
         Jw, Jv = algorithms.jacobian(m, s.q, frame, point=point)
         place = algorithms.pose(m, moving, frame)
         R = algorithms.pose(m, s.q, frame).rotation
         speed = slopes(place.translation + product(place.rotation, point))
         turning = product(slopes(place.rotation), R.T)
-        yield Claim("Jacobian", f"{frame}: J v", "rate of the position", product(Jv, s.v), speed)
-        yield Claim("Jacobian", f"{frame}: dual(Jw v)", "Rdot R^T", dual(product(Jw, s.v)), turning)
+        yield Claim("Jacobian", f"{link}: J v", "rate of the position", product(Jv, s.v), speed)
+        yield Claim("Jacobian", f"{link}: dual(Jw v)", "Rdot R^T", dual(product(Jw, s.v)), turning)
         rates = algorithms.jacobian_rate(m, s.q, s.v, frame, point=point)
         for name, mine, theirs in zip(("angular", "linear"), rates, algorithms.jacobian(m, moving, frame, point=point)):
-            yield Claim("Jacobian rate", f"{frame}: {name}", "dual numbers", mine, slopes(theirs))
+            yield Claim("Jacobian rate", f"{link}: {name}", "dual numbers", mine, slopes(theirs))
         moved = algorithms.motion(m, s.q, s.v, s.a, frame, point=point)
-        yield Claim("velocity", f"{frame}: of a point", "J v", moved.linear_velocity, product(Jv, s.v))
-        yield Claim("velocity", f"{frame}: angular", "J v", moved.angular_velocity, product(Jw, s.v))
+        yield Claim("velocity", f"{link}: of a point", "J v", moved.linear_velocity, product(Jv, s.v))
+        yield Claim("velocity", f"{link}: angular", "J v", moved.angular_velocity, product(Jw, s.v))
         along_a = product(Jv, s.a) + product(rates[1], s.v)
-        yield Claim("acceleration", f"{frame}: of a point", "J a + Jdot v", moved.linear_acceleration, along_a)
+        yield Claim("acceleration", f"{link}: of a point", "J a + Jdot v", moved.linear_acceleration, along_a)
         along_a = product(Jw, s.a) + product(rates[0], s.v)
-        yield Claim("acceleration", f"{frame}: angular", "J a + Jdot v", moved.angular_acceleration, along_a)
+        yield Claim("acceleration", f"{link}: angular", "J a + Jdot v", moved.angular_acceleration, along_a)
 
 
 def twists(s: Subject) -> Iterator[Claim | Omission]:
     """The Jacobian of a twist with both its rates, from which Cartesian dynamics and linearisation are made."""
     m, moving = s.mechanism, _moving(s)
-    for frame in _ends(s):
+    for frame, link in _named_ends(s):
         point = arrays.asarray([s.field.element() for _ in range(3)])
         options: Any = {"coordinates": "twist", "point": point}
         found = algorithms.analytic_jacobian_rates(m, s.q, s.v, s.a, frame, **options)
         later = algorithms.analytic_jacobian_rates(m, moving, along(s.v, s.a), s.a, frame, **options)
         Jw, Jv = algorithms.jacobian(m, s.q, frame, point=point)
-        yield Claim("twist", f"{frame}: J", "Jacobians", found.J, arrays.stack([*Jv, *Jw]))
-        yield Claim("twist", f"{frame}: Jdot", "dual numbers", found.Jd, slopes(later.J))
-        yield Claim("twist", f"{frame}: Jddot", "dual numbers", found.Jdd, slopes(later.Jd))
+        yield Claim("twist", f"{link}: J", "Jacobians", found.J, arrays.stack([*Jv, *Jw]))
+        yield Claim("twist", f"{link}: Jdot", "dual numbers", found.Jd, slopes(later.J))
+        yield Claim("twist", f"{link}: Jddot", "dual numbers", found.Jdd, slopes(later.Jd))
 
 
 def momentum(s: Subject) -> Iterator[Claim | Omission]:
@@ -419,7 +425,7 @@ def hessians(s: Subject) -> Iterator[Claim | Omission]:
     """H_R and H_T, of the world and of another body, against derivatives of Jacobians by dual numbers."""
     m, twice = s.mechanism, kron(s.v, s.v)
     frames = _ends(s)
-    for frame in frames:
+    for frame, link in _named_ends(s):
         point = arrays.asarray([s.field.element() for _ in range(3)])
         for axes in ("world", "body"):
             found = algorithms.hessian(m, s.q, frame, point=point, axes=axes, starred=False)
@@ -427,7 +433,7 @@ def hessians(s: Subject) -> Iterator[Claim | Omission]:
             for name, H, rate in zip(("H_R", "H_T"), found, rates):
                 yield Claim(
                     "Hessian",
-                    f"{frame}: {name} in {axes} axes",
+                    f"{link}: {name} in {axes} axes",
                     "dual numbers",
                     product(H, twice),
                     product(slopes(rate), s.v),

@@ -8,19 +8,20 @@ proof.write("arm.certificate.json")         # re-checked by check(path), also fo
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, ModelError
+from dalembert.formulations.load_laws import terms_of
 from dalembert.model import Mechanism
 from dalembert.proof.constraint_laws import constraints
 from dalembert.proof.degree import Degrees, error_of, exponent_for
 from dalembert.proof.field import EXPONENTS, Field
-from dalembert.proof.generic import Subject, topology_digest
+from dalembert.proof.generic import Subject, digest_of, representative, topology, topology_digest
 from dalembert.proof.laws import LAWS, Claim, Omission
 from dalembert.proof.routes import recorded, routes
 
@@ -58,7 +59,8 @@ class Proof:
     Args:
         subject: name of the mechanism.
         digest: of the mechanism.
-        topology: of its tree and kinds of joints; what is proved holds for all of the same.
+        topology: its tree, kinds of joints and closures, see :func:`dalembert.proof.generic.topology`; what is proved
+            holds for all of the same.
         exponent: the field is that of integers modulo 2^exponent - 1.
         seeds: of the random points.
         rows: all identities.
@@ -67,7 +69,7 @@ class Proof:
 
     subject: str
     digest: str
-    topology: str
+    topology: Mapping[str, Any]
     exponent: int
     seeds: tuple[int, ...]
     rows: tuple[ProofRow, ...]
@@ -95,7 +97,8 @@ class Proof:
             "version": dalembert.__version__,
             "mechanism": self.subject,
             "digest": self.digest,
-            "topology": self.topology,
+            "topology": digest_of(self.topology),
+            "tree": dict(self.topology),
             "prime": f"2^{self.exponent} - 1",
             "seeds": list(self.seeds),
             "error": self.error,
@@ -180,9 +183,7 @@ def prove(mechanism: Mechanism, *, error: float = ERROR, seed: int = 0, derived:
         holds = _vanishes(item)
         rows.append(ProofRow(item.quantity, item.who, item.against, holds, degree, error_of(degree, exponent)))
     rows = _with_counterexamples(mechanism, rows, derived, seed)
-    return Proof(
-        mechanism.name, mechanism.digest, topology_digest(mechanism), exponent, (seed,), tuple(rows), tuple(omitted)
-    )
+    return Proof(mechanism.name, mechanism.digest, topology(mechanism), exponent, (seed,), tuple(rows), tuple(omitted))
 
 
 def _claims(mechanism: Mechanism, field: Any, derived: bool) -> Iterator[Claim | Omission]:
@@ -196,6 +197,8 @@ def _claims(mechanism: Mechanism, field: Any, derived: bool) -> Iterator[Claim |
         yield Omission(f"force element {force.name!r}", "its law need not be a rational function")
     for contact in mechanism.contacts:
         yield Omission(f"contact {contact.name!r}", "its law is one of inequalities; verify without exact checks it")
+    if terms := terms_of(mechanism):
+        yield Omission(" and ".join(terms), "added joint by joint to what is proved here")
     if derived:
         yield from routes(mechanism, subject, values)
 
@@ -230,12 +233,12 @@ def _shown(claim: Claim) -> str:
     return "the fractions drawn happen to agree"
 
 
-def check(path: str | Path, mechanism: Mechanism) -> Proof:
-    """Check a certificate again, for the mechanism it names or another one of the same topology.
+def check(path: str | Path, mechanism: Mechanism | None = None) -> Proof:
+    """Check a certificate again: for the topology that it states, the mechanism it names or another one of the same.
 
     Args:
         path: of the certificate.
-        mechanism: what it shall hold for.
+        mechanism: what it shall hold for; by default any mechanism of the topology.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -243,20 +246,28 @@ def check(path: str | Path, mechanism: Mechanism) -> Proof:
         raise ArgumentError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
     try:
         given = json.loads(text)
-        seeds, prime, topology = given["seeds"], given["prime"], given["topology"]
+        seeds, prime, stated, tree = given["seeds"], given["prime"], given["topology"], given["tree"]
         exponent = int(prime.removeprefix("2^").removesuffix(" - 1"))
         names = [(x["quantity"], x["by"], x["against"]) for x in given["identities"]]
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        first, name = int(seeds[0]), str(given["mechanism"])
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         reason = f"it has no entry {error}" if isinstance(error, KeyError) else str(error)
         raise ArgumentError(f"{path}: not a certificate of dalembert: {reason}") from error
-    if topology != topology_digest(mechanism):
+    if digest_of(tree) != stated:
+        raise ArgumentError(f"{path}: the tree and its digest do not belong together; the file has been changed")
+    if mechanism is None:
+        try:
+            mechanism = representative(tree, name)
+        except (ModelError, KeyError, TypeError, ValueError) as error:
+            raise ArgumentError(f"{path}: its tree is no mechanism: {error}") from error
+    elif topology_digest(mechanism) != stated:
         raise ArgumentError(
-            f"{path}: the certificate of {given.get('mechanism')!r} is for another topology than that of "
-            f"{mechanism.name!r}: other joints, or another tree"
+            f"{path}: the certificate of {name!r} is for another topology than that of {mechanism.name!r}: other "
+            "joints, another tree or other constraints"
         )
     if exponent not in EXPONENTS:
         raise ArgumentError(f"{path}: 2^{exponent} - 1 is not one of the primes of this library")
-    proof = prove(mechanism, seed=int(seeds[0]), derived=any(by.startswith("derived") for _, by, _ in names))
+    proof = prove(mechanism, seed=first, derived=any(by.startswith("derived") for _, by, _ in names))
     missing = {(q, b, a) for q, b, a in names} - {(r.quantity, r.who, r.against) for r in proof.rows}
     if missing:
         one = sorted(missing)[0]

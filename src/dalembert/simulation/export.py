@@ -116,6 +116,13 @@ def load_trajectory(path: str | Path, mechanism: Moving) -> Trajectory:
     path = expect_path(path, "load_trajectory, path")
     if path.is_dir():
         raise FormatError("this is a folder; name the file in it", path)
+    if path.is_file() and path.suffix.lower() in (".csv", ".tsv", ".txt", ".parquet", ".mcap"):
+        raise FormatError(
+            "this is a table, and load_trajectory reads what to_npz wrote, with all that moved; a table that to_csv or "
+            "to_parquet wrote can be shown by view(mechanism, file), and any other log of a robot is read by "
+            "identification.read_log(file, mechanism, columns={'q': ...}), which says what it took for what",
+            path,
+        )
     if path.is_file() and not zipfile.is_zipfile(path):  # which NumPy would take for an array or for pickled objects
         raise FormatError("this is no trajectory written by to_npz, or only the beginning of one", path)
     try:

@@ -321,6 +321,11 @@ class Trajectory:
 
         return view(self, to=None if to is None else expect_path(to, "Trajectory.view, to"))
 
+    def _repr_html_(self) -> str | None:
+        from dalembert.viewer.inline import motion_html
+
+        return motion_html(self)
+
     def __repr__(self) -> str:
         span = f"t = {self.t[0]:.6g} .. {self.t[-1]:.6g} s" if len(self) else "empty"
         return f"<Trajectory of {self.mechanism.name!r}: {len(self)} samples, {span}, {self.status}>"

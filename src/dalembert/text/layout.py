@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import textwrap
 import unicodedata
 from collections.abc import Sequence
@@ -9,6 +10,9 @@ from typing import Any
 
 WIDTH = 120
 """Columns of characters a table may take."""
+
+NARROWEST_PAGE = 40
+"""Narrower terminals break lines themselves."""
 
 NARROWEST = 6
 """Columns that are too wide for the page are not shortened beyond this."""
@@ -18,6 +22,11 @@ MATRIX = 10
 
 TEXT = 48
 """Characters at least for a column of sentences."""
+
+
+def page_width() -> int:
+    """Columns a table may take here: those of the terminal, if there is one and it is narrower than the page."""
+    return min(WIDTH, max(NARROWEST_PAGE, shutil.get_terminal_size((WIDTH, 24)).columns))
 
 
 def counted(number: int, one: str, many: str = "") -> str:

@@ -112,10 +112,10 @@ def make(
 ) -> str:
     """The page; see :func:`dalembert.viewer.view.view`."""
     moved = None if trajectory is None else as_trajectory(trajectory, mechanism)
-    numeric, notes = _numeric(mechanism, moved)
-    start, facing = _start(numeric, moved, q)
+    shown, notes = numeric(mechanism, moved)
+    start, facing = beginning(shown, moved, q)
     meshes = Meshes(folder, consent)
-    data: dict[str, Any] = {"scene": scene(numeric, start, meshes), "facing": facing}
+    data: dict[str, Any] = {"scene": scene(shown, start, meshes), "facing": facing}
     data["meshes"], block = meshes.packed()
     if moved is not None:
         notes += incomplete(moved)
@@ -123,7 +123,7 @@ def make(
         data["motion"], samples = motion(moved)
         data["motion"]["base"] = len(block)
         block += samples
-    found = programs(numeric, start)
+    found = programs(shown, start)
     data["programs"] = {name: {port.name: port.size for port in program.outputs} for name, program in found.items()}
     data["notes"] = [printable(note) for note in (*notes, *meshes.notes)]
     subject = mechanism if equations is True else equations
@@ -131,8 +131,13 @@ def make(
     return page(f"{printable(mechanism.name)} · dalembert", data, block, script(found), panel)
 
 
-def _numeric(mechanism: Mechanism, trajectory: Trajectory | None) -> tuple[Mechanism, list[str]]:
-    """The mechanism with numbers for its symbols: those of the trajectory, or some of the order of one, and says so."""
+def numeric(mechanism: Mechanism, trajectory: Trajectory | None) -> tuple[Mechanism, list[str]]:
+    """The mechanism with numbers for its symbols: those of the trajectory, or some of the order of one, and a note.
+
+    Args:
+        mechanism: with symbols or without.
+        trajectory: its motion, if there is one.
+    """
     if not mechanism.symbols:
         return mechanism, []
     names = [symbol.name for symbol in mechanism.symbols]
@@ -154,8 +159,14 @@ def _numeric(mechanism: Mechanism, trajectory: Trajectory | None) -> tuple[Mecha
     return substitute(loose, values), [f"Shown with {listed}, because no values were given."]
 
 
-def _start(mechanism: Mechanism, trajectory: Trajectory | None, q: Any) -> tuple[np.ndarray, list[float] | None]:
-    """The position to begin with, loops closed if possible; and from where to look, if the mechanism is planar."""
+def beginning(mechanism: Mechanism, trajectory: Trajectory | None, q: Any) -> tuple[np.ndarray, list[float] | None]:
+    """The position to begin with, loops closed if possible; and from where to look, if the mechanism is planar.
+
+    Args:
+        mechanism: with numbers.
+        trajectory: its motion, if there is one.
+        q: positions that the user gives.
+    """
     typical = typical_posture(mechanism)
     view = view_of(typical)
     planar = bool(np.isclose(np.abs(view[2]).max(), 1.0))

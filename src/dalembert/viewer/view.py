@@ -11,7 +11,7 @@ import tempfile
 import time
 import webbrowser
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.files import write_text
@@ -19,10 +19,39 @@ from dalembert.formats.loading import load
 from dalembert.formulations.motion import DerivedDynamics
 from dalembert.model import Mechanism
 from dalembert.simulation import Trajectory
+from dalembert.viewer.inline import KINDS, ShownFile, in_notebook
 from dalembert.viewer.motion import of_bodies
 
 if TYPE_CHECKING:
     from dalembert.formulations.equations import Equations
+    from dalembert.viewer.live import LiveView
+
+
+@overload
+def view(
+    mechanism: Mechanism | Trajectory | str | Path,
+    trajectory: Any = None,
+    *,
+    to: str | Path | None = None,
+    q: Any = None,
+    equations: Mechanism | Equations | bool = True,
+    folder: str | Path | None = None,
+    consent: bool = False,
+    live: Literal[False] = False,
+    **drawn: Any,
+) -> Path: ...
+
+
+@overload
+def view(
+    mechanism: Mechanism | Trajectory | str | Path,
+    trajectory: Any = None,
+    *,
+    q: Any = None,
+    folder: str | Path | None = None,
+    live: Literal[True],
+    **drawn: Any,
+) -> LiveView: ...
 
 
 def view(
@@ -34,24 +63,32 @@ def view(
     equations: Mechanism | Equations | bool = True,
     folder: str | Path | None = None,
     consent: bool = False,
-) -> Path:
+    live: bool = False,
+    **drawn: Any,
+) -> Path | LiveView:
     """Show a mechanism, and its motion if one is given; return the page, one HTML file that needs nothing else.
 
     The page has sliders for the joints, frames, centres of mass, inertia ellipsoids, the motion with its forces and
-    energies, and the equations. It computes by itself, with programs made for this mechanism, and can be mailed.
+    energies, and the equations. It computes by itself, with programs made for this mechanism, and can be mailed. In a
+    notebook the page is shown below the cell. Files that end in ``.png`` are pictures, those in ``.gif``, ``.mp4`` and
+    ``.webm`` films of the motion; they are drawn without a browser.
 
     Args:
         mechanism: what to show; a file or the name of a robot is loaded; a trajectory brings its own mechanism.
         trajectory: a :class:`~dalembert.simulation.Trajectory`, a file written by its ``to_npz``, ``to_csv`` or
             ``to_parquet``, or a pair (times, positions).
-        to: the file to write, ``.html``; without it the page lies in a temporary folder and the browser opens it. Such
-            pages are removed by later calls, a day after they were made.
+        to: the file to write, ``.html``, ``.png``, ``.gif``, ``.mp4`` or ``.webm``; without it the page lies in a
+            temporary folder and the browser opens it. Later calls remove such pages, a day after they were made.
         q: positions to begin with, an array or by joint name; a typical position by default.
         equations: what the panel of equations shows: those of the mechanism, of another mechanism (the same with
             symbols), equations that have been derived, or none (False).
         folder: where relative addresses of meshes start, and around which packages lie; that of the file by default.
         consent: take along meshes that lie outside the folder of the model and its package, too. A model may name any
             file of this machine; a page that is written gets them only with consent, one that is opened here does.
+        live: show a running simulation or states that arrive, which the browser can push and move, by a server on this
+            machine; returns a :class:`~dalembert.viewer.live.LiveView`. Needs the extra ``live``.
+        drawn: for pictures and films ``size``, ``look`` and ``t`` or ``fps`` and ``speed``, see
+            :func:`dalembert.viewer.picture` and :func:`dalembert.viewer.film`; for ``live=True`` see LiveView.
     """
     if isinstance(mechanism, Trajectory):
         if trajectory is not None:
@@ -68,23 +105,57 @@ def view(
         equations = symbolic if equations is True else equations
     if not isinstance(mechanism, Mechanism):
         raise ArgumentError(f"view takes a Mechanism, a trajectory or a file, got {type(mechanism).__name__}")
-    if to is not None and Path(to).suffix.lower() not in (".html", ".htm"):
-        raise ArgumentError(f"cannot write {str(to)!r}: the suffix must be .html")
+    if live:
+        if to is not None:
+            raise ArgumentError("a live view is not written to a file; leave out to, or live", argument="to")
+        from dalembert.viewer.live import LiveView
+
+        return LiveView(mechanism, trajectory, q=q, folder=place, **drawn)
+    suffix = ".html" if to is None else Path(to).suffix.lower()
+    if to is not None and suffix in KINDS:
+        return _drawn(mechanism, trajectory, Path(to), suffix, q, place, drawn)
+    if suffix not in (".html", ".htm"):
+        raise ArgumentError(f"cannot write {str(to)!r}: the suffix must be .html, {', '.join(KINDS)}")
+    if drawn:
+        raise ArgumentError(
+            f"{', '.join(drawn)}: these are for pictures, films and live views; a page shows all of it",
+            argument=next(iter(drawn)),
+        )
 
     from dalembert.viewer.page import make  # with SymPy, which an import of the package must not load
 
     text = make(mechanism, trajectory, q, equations, place, consent or to is None)
     if to is not None:
-        return _written(Path(to), text)
+        return ShownFile(_written(Path(to), text))
     name = re.sub(r"[^A-Za-z0-9_-]+", "_", mechanism.name)[:60] or "mechanism"
-    target = _written(_page_folder() / f"{name}.html", text)
-    if not _opened(target):
+    target = ShownFile(_written(_page_folder() / f"{name}.html", text))
+    if not in_notebook() and not _opened(target):
         raise UnsupportedError(
             f"no browser was found; the page is {target}",
             argument="to",
             remedy="give {setting} to choose where it is written",
         )
     return target
+
+
+def _drawn(
+    mechanism: Mechanism, trajectory: Any, to: Path, suffix: str, q: Any, folder: Path | None, options: dict[str, Any]
+) -> ShownFile:
+    """A picture or a film, written."""
+    from dalembert.viewer.picture import film, picture
+
+    known = ("size", "look", "t") if suffix == ".png" else ("size", "look", "fps", "speed")
+    if wrong := [name for name in options if name not in known]:
+        raise ArgumentError(f"{', '.join(wrong)}: {suffix} files take {', '.join(known)}", argument=wrong[0])
+    if suffix == ".png":
+        picture(mechanism, trajectory, q=q, folder=folder, to=to, **options)
+    elif q is not None:
+        raise ArgumentError(
+            "{argument} is where a mechanism stands that does not move", argument="q", remedy="leave it out"
+        )
+    else:
+        film(mechanism, trajectory, to, folder=folder, **options)
+    return ShownFile(to)
 
 
 def path_of(source: str | Path) -> Path | None:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dalembert.errors import CompilerError
 from dalembert.native.llvm.plan import BlockPlan, Chunk
 from dalembert.native.llvm.target import Lanes
+from dalembert.native.tuning import RELOAD_OPERATIONS
 from dalembert.tracing.program import PREDICATES
-
-RELOAD_OPERATIONS = 40
-"""Operations after which a number is read from the scratch again instead of being held in a register."""
 
 INFIX = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 COMPARE = {"lt": "olt", "le": "ole", "eq": "oeq"}
@@ -25,14 +23,23 @@ def intrinsics(lanes: Lanes) -> str:
     )
 
 
-def chunk_function(name: str, plan: BlockPlan, chunk: Chunk, lanes: Lanes) -> str:
-    """A chunk as the function ``void name(ptr scratch, ptr numbers)``, the latter being the table of constants."""
+def chunk_head(name: str, lanes: Lanes) -> str:
+    """What functions of chunks are called with: the scratch, and the table of constants."""
+    return f"void @{name}(ptr noalias align {lanes.bytes} %scratch, ptr noalias %numbers)"
+
+
+def chunk_function(name: str, plan: BlockPlan, chunk: Chunk, lanes: Lanes, linkage: str = "internal ") -> str:
+    """A chunk as a function, see :func:`chunk_head`.
+
+    Args:
+        linkage: LLVM's word for who may call it.
+    """
     code, constants, slots, keep, numbers = plan.code, plan.constants, plan.slots, chunk.keep, plan.numbers
     v, suffix, truths = lanes.vector, lanes.suffix, lanes.truths
     scalar, size, align = lanes.scalar, lanes.bytes, lanes.bytes
     first = f"<{lanes.width} x i32> zeroinitializer"
     zero, one = lanes.constant(0.0), lanes.constant(1.0)
-    lines = [f"define internal void @{name}(ptr noalias align {align} %scratch, ptr noalias %numbers) {{"]
+    lines = [f"define {linkage}{chunk_head(name, lanes)} {{"]
     write = lines.append
     names: dict[int, str] = {}
     loaded: dict[int, int] = {}

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import struct
+from collections.abc import Iterable
 from functools import cache
+from itertools import accumulate, pairwise
 from typing import Any
 
 from dalembert.errors import CompilerError
@@ -11,7 +14,10 @@ from dalembert.native.llvm.functions import SYMBOLS
 from dalembert.native.llvm.target import Target
 
 OPTIMIZATION = 2
-"""LLVM's level of optimization in code generation."""
+"""LLVM's level of optimization in code generation, unless another is asked for."""
+
+SEVERAL = b"dalembert: several object files\n"
+"""What code begins with that is several object files: their number and their lengths follow, eight bytes each."""
 
 
 @cache
@@ -64,6 +70,29 @@ def object_code(text: str, target: Target, optimization: int = OPTIMIZATION) -> 
     return machine.emit_object(_parse(text, machine))
 
 
+def object_codes(texts: Iterable[str], target: Target, optimization: int = OPTIMIZATION) -> bytes:
+    """Compile modules in LLVM's language that call each other; each may call what is in those before it.
+
+    Args:
+        texts: asked for one by one, so that only one is in memory.
+    """
+    found = [object_code(text, target, optimization) for text in texts]
+    if len(found) == 1:
+        return found[0]
+    return b"".join([SEVERAL, struct.pack(f"<{1 + len(found)}q", len(found), *map(len, found)), *found])
+
+
+def _separate(code: bytes) -> list[bytes]:
+    """The object files in what :func:`object_codes` makes."""
+    if not code.startswith(SEVERAL):
+        return [code]
+    at = len(SEVERAL)
+    (count,) = struct.unpack_from("<q", code, at)
+    at += 8
+    ends = list(accumulate(struct.unpack_from(f"<{count}q", code, at), initial=at + 8 * count))
+    return [code[a:b] for a, b in pairwise(ends)]
+
+
 def assembly(text: str, target: Target, optimization: int = OPTIMIZATION) -> str:
     """Compile LLVM IR to assembly, to look at."""
     machine = _machine(target, optimization)
@@ -83,7 +112,7 @@ class Loaded:
     """Object code in executable memory; addresses are valid as long as this object lives.
 
     Args:
-        code: an object file made by `object_code` for this processor.
+        code: made by `object_code` or `object_codes` for this processor.
     """
 
     def __init__(self, code: bytes, target: Target):
@@ -91,7 +120,8 @@ class Loaded:
             raise CompilerError(f"code for {target.triple!r} can be looked at, but not run on {here!r}")
         llvm = _binding()
         self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine(target, OPTIMIZATION))
-        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        for part in _separate(code):
+            self._engine.add_object_file(llvm.ObjectFileRef.from_data(part))
         self._engine.finalize_object()
 
     def address(self, name: str) -> int:

@@ -24,10 +24,8 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 
 from dalembert.errors import CompilerError
+from dalembert.native.tuning import CHUNK_OPERATIONS
 from dalembert.tracing.program import LOOPS, PREDICATES, Program
-
-CHUNK_OPERATIONS = 250
-"""The largest number of operations compiled as one function; larger ones gain nothing and take longer to compile."""
 
 FUNCTIONS = {"sin": "sincos", "cos": "sincos", "exp": "exp", "log": "log", "atan2": "atan2"}
 """Operations executed by `Calls`, and by which kind."""
@@ -105,6 +103,11 @@ class BlockPlan:
         repeats = (step for step in self.steps if isinstance(step, Repeat))
         own = sum(1 for op, _ in self.code.values() if op not in LOOPS)
         return own + sum(repeat.count * repeat.plan.operations for repeat in repeats)
+
+    @property
+    def length(self) -> int:
+        """How many operations there is code for: those of a loop once."""
+        return len(self.code) + sum(step.plan.length for step in self.steps if isinstance(step, Repeat))
 
 
 def make_plan(
