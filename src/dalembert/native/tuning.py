@@ -28,16 +28,36 @@ FULL_OPTIMIZATION = 15_000
 registers are assigned: that takes a quarter of its time, and derivatives of forward dynamics of Talos (75,000
 operations) run as fast without."""
 
-SOME_OPTIMIZATION = 200_000
-"""Operations up to which LLVM optimises at all. Beyond, each instruction is translated by itself, in a third of the
-time: second derivatives of Talos (220,000 operations) wait for memory and run but 4 % longer. Derivatives of forward
-dynamics would be a quarter slower."""
+COMPILED_OPERATIONS = 150_000
+"""Operations up to which straight-line code is compiled; more are worked through as a table.
+
+A table is there at once, where a second compiles 20,000 operations. What fits the caches runs half as fast as a table
+(derivatives of forward dynamics of Talos, 75,000 operations: 15 instead of 8 us a state), what waits for memory faster
+(second derivatives of Talos, 200,000: 247 instead of 298 us a state)."""
+
+SELDOM_OPERATIONS, SELDOM = 50_000, 4
+"""Straight-line code of more operations than the first is a table, too, if loops beside it execute the second times as
+many: it then takes a small part of the time."""
+
+WINDOW_OPERATIONS = 8_000
+"""Operations of a table that may change places so that many of one kind follow each other: with 2,000 and 32,000 it is
+a tenth slower."""
 
 
 def optimization(operations: int) -> int:
     """LLVM's level of optimisation for a program.
 
     Args:
-        operations: of which code is made; those of a loop once.
+        operations: of which code is made; those of a loop once, those in tables not.
     """
-    return 2 if operations <= FULL_OPTIMIZATION else 1 if operations <= SOME_OPTIMIZATION else 0
+    return 2 if operations <= FULL_OPTIMIZATION else 1
+
+
+def is_rolled(operations: int, executed: int) -> bool:
+    """Whether straight-line operations become a table instead of code.
+
+    Args:
+        operations: how many they are.
+        executed: how many are executed with those of loops beside them.
+    """
+    return operations > COMPILED_OPERATIONS or (operations > SELDOM_OPERATIONS and SELDOM * operations < executed)

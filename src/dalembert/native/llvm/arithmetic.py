@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dalembert.errors import CompilerError
 from dalembert.native.llvm.plan import BlockPlan, Chunk
 from dalembert.native.llvm.target import Lanes
@@ -23,6 +25,60 @@ def intrinsics(lanes: Lanes) -> str:
     )
 
 
+def operation(i: int, op: str, a: Sequence[str], lanes: Lanes) -> list[str]:
+    """The instructions that compute register ``%v<i>``.
+
+    Args:
+        i: a number for the registers in between, too.
+        op: what to compute.
+        a: registers of the operands.
+    """
+    v, suffix, truths = lanes.vector, lanes.suffix, lanes.truths
+    r = f"%v{i}"
+    if op in INFIX:
+        return [f"  {r} = {INFIX[op]} {v} {a[0]}, {a[1]}"]
+    if op == "muladd":
+        return [f"  {r} = call {v} @llvm.fmuladd.{suffix}({v} {a[0]}, {v} {a[1]}, {v} {a[2]})"]
+    if op == "submul":
+        return [
+            f"  %n{i} = fneg {v} {a[0]}",
+            f"  {r} = call {v} @llvm.fmuladd.{suffix}({v} %n{i}, {v} {a[1]}, {v} {a[2]})",
+        ]
+    if op == "mulsub":
+        return [
+            f"  %n{i} = fneg {v} {a[2]}",
+            f"  {r} = call {v} @llvm.fmuladd.{suffix}({v} {a[0]}, {v} {a[1]}, {v} %n{i})",
+        ]
+    if op == "neg":
+        return [f"  {r} = fneg {v} {a[0]}"]
+    if op == "sqrt":
+        return [f"  {r} = call {v} @llvm.sqrt.{suffix}({v} {a[0]})"]
+    if op == "abs":
+        return [f"  {r} = call {v} @llvm.fabs.{suffix}({v} {a[0]})"]
+    if op == "min" or op == "max":  # NaN if either is, as NumPy's minimum and maximum
+        return [
+            f"  %c{i} = fcmp {'ole' if op == 'min' else 'oge'} {v} {a[0]}, {a[1]}",
+            f"  %d{i} = fcmp uno {v} {a[0]}, {a[0]}",
+            f"  %e{i} = or {truths} %c{i}, %d{i}",
+            f"  {r} = select {truths} %e{i}, {v} {a[0]}, {v} {a[1]}",
+        ]
+    if op in COMPARE:
+        return [f"  {r} = fcmp {COMPARE[op]} {v} {a[0]}, {a[1]}"]
+    if op in LOGIC:
+        return [f"  {r} = {LOGIC[op]} {truths} {a[0]}, {a[1]}"]
+    if op == "not":
+        return [f"  {r} = xor {truths} {a[0]}, <{', '.join(['i1 true'] * lanes.width)}>"]
+    if op == "select":
+        return [f"  {r} = select {truths} {a[0]}, {v} {a[1]}, {v} {a[2]}"]
+    raise CompilerError(f"the LLVM back end does not know the operation {op!r}")
+
+
+def as_number(i: int, lanes: Lanes) -> str:
+    """The instruction that makes a number, 1 or 0, of the truth value ``%v<i>``: as such it lies in the scratch."""
+    v = lanes.vector
+    return f"  %s{i} = select {lanes.truths} %v{i}, {v} {lanes.constant(1.0)}, {v} {lanes.constant(0.0)}"
+
+
 def chunk_head(name: str, lanes: Lanes) -> str:
     """What functions of chunks are called with: the scratch, and the table of constants."""
     return f"void @{name}(ptr noalias align {lanes.bytes} %scratch, ptr noalias %numbers)"
@@ -35,10 +91,9 @@ def chunk_function(name: str, plan: BlockPlan, chunk: Chunk, lanes: Lanes, linka
         linkage: LLVM's word for who may call it.
     """
     code, constants, slots, keep, numbers = plan.code, plan.constants, plan.slots, chunk.keep, plan.numbers
-    v, suffix, truths = lanes.vector, lanes.suffix, lanes.truths
-    scalar, size, align = lanes.scalar, lanes.bytes, lanes.bytes
+    v, scalar, size, align = lanes.vector, lanes.scalar, lanes.bytes, lanes.bytes
     first = f"<{lanes.width} x i32> zeroinitializer"
-    zero, one = lanes.constant(0.0), lanes.constant(1.0)
+    zero = lanes.constant(0.0)
     lines = [f"define {linkage}{chunk_head(name, lanes)} {{"]
     write = lines.append
     names: dict[int, str] = {}
@@ -71,43 +126,13 @@ def chunk_function(name: str, plan: BlockPlan, chunk: Chunk, lanes: Lanes, linka
         op, args = code[i]
         a = [name_of(k) for k in args]
         r = f"%v{i}"
-        if op in INFIX:
-            write(f"  {r} = {INFIX[op]} {v} {a[0]}, {a[1]}")
-        elif op == "muladd":
-            write(f"  {r} = call {v} @llvm.fmuladd.{suffix}({v} {a[0]}, {v} {a[1]}, {v} {a[2]})")
-        elif op == "submul":
-            write(f"  %n{i} = fneg {v} {a[0]}")
-            write(f"  {r} = call {v} @llvm.fmuladd.{suffix}({v} %n{i}, {v} {a[1]}, {v} {a[2]})")
-        elif op == "mulsub":
-            write(f"  %n{i} = fneg {v} {a[2]}")
-            write(f"  {r} = call {v} @llvm.fmuladd.{suffix}({v} {a[0]}, {v} {a[1]}, {v} %n{i})")
-        elif op == "neg":
-            write(f"  {r} = fneg {v} {a[0]}")
-        elif op == "sqrt":
-            write(f"  {r} = call {v} @llvm.sqrt.{suffix}({v} {a[0]})")
-        elif op == "abs":
-            write(f"  {r} = call {v} @llvm.fabs.{suffix}({v} {a[0]})")
-        elif op == "min" or op == "max":  # NaN if either is, as NumPy's minimum and maximum
-            write(f"  %c{i} = fcmp {'ole' if op == 'min' else 'oge'} {v} {a[0]}, {a[1]}")
-            write(f"  %d{i} = fcmp uno {v} {a[0]}, {a[0]}")
-            write(f"  %e{i} = or {truths} %c{i}, %d{i}")
-            write(f"  {r} = select {truths} %e{i}, {v} {a[0]}, {v} {a[1]}")
-        elif op in COMPARE:
-            write(f"  {r} = fcmp {COMPARE[op]} {v} {a[0]}, {a[1]}")
-        elif op in LOGIC:
-            write(f"  {r} = {LOGIC[op]} {truths} {a[0]}, {a[1]}")
-        elif op == "not":
-            write(f"  {r} = xor {truths} {a[0]}, <{', '.join(['i1 true'] * lanes.width)}>")
-        elif op == "select":
-            write(f"  {r} = select {truths} {a[0]}, {v} {a[1]}, {v} {a[2]}")
-        else:
-            raise CompilerError(f"the LLVM back end does not know the operation {op!r}")
+        lines += operation(i, op, a, lanes)
         names[i] = r
         done += 1
         if i in keep:
             stored = r
             if op in PREDICATES:  # truth values cross chunks as 1 and 0
-                write(f"  %s{i} = select {truths} {r}, {v} {one}, {v} {zero}")
+                write(as_number(i, lanes))
                 stored = f"%s{i}"
             write(f"  %k{i} = getelementptr i8, ptr %scratch, i64 {keep[i] * size}")
             write(f"  store {v} {stored}, ptr %k{i}, align {align}")

@@ -26,7 +26,7 @@ import sys
 from array import array
 from collections.abc import Sequence
 
-from dalembert.native.llvm.plan import BlockPlan, Calls, Repeat
+from dalembert.native.llvm.plan import BlockPlan, Calls, Repeat, Rolled
 from dalembert.native.llvm.target import Lanes, Target
 from dalembert.native.llvm.text import Instructions
 from dalembert.native.llvm.transfer import COLUMNS, ROWS, SPLAT, STREAM, STRIDED, group
@@ -227,6 +227,9 @@ def step_calls(plan: BlockPlan, tables: list[str], lanes: Lanes, prefix: str = "
             tables.append(constant_table(f"{prefix}calls{k}", [s * lanes.bytes for row in step.slots for s in row]))
             function = "sincos" if step.kind == "sincos" else f"map_{step.kind}"
             calls.append(f"  call void @rt.{function}(ptr %scratch, ptr @{prefix}calls{k}, i64 {len(step.slots)})")
+        elif isinstance(step, Rolled):
+            tables.append(constant_table(f"{prefix}rolled{k}", step.table, "i32"))
+            calls.append(f"  call void @rt.rolled(ptr %scratch, ptr @{prefix}rolled{k}, i64 {step.runs})")
         elif isinstance(step, Repeat):
             functions.append(repeat_function(f"{prefix}repeat{k}", step, tables, lanes))
             calls.append(f"  call void @{prefix}repeat{k}(ptr %scratch)")
@@ -322,14 +325,18 @@ def copy_slots(b: Instructions, moves: Sequence[tuple[int, int]], lanes: Lanes) 
 LONG_TABLE = 1000
 """Entries from which a table is written as bytes, which LLVM reads thirty times as fast as numbers."""
 
+_INTEGERS = {"i32": "i", "i64": "q"}
+"""Python's names of integers of LLVM's types."""
+
 _BYTES = [f"\\{byte:02X}" for byte in range(256)]
 
 
 def constant_table(name: str, numbers: list, scalar: str = "i64") -> str:
     """A constant array of numbers."""
-    if len(numbers) > LONG_TABLE and scalar == "i64" and sys.byteorder == "little":
-        data = "".join(map(_BYTES.__getitem__, array("q", numbers).tobytes()))
-        return f'@{name} = internal constant [{8 * len(numbers)} x i8] c"{data}", align 8\n'
+    if len(numbers) > LONG_TABLE and scalar in _INTEGERS and sys.byteorder == "little":
+        data = array(_INTEGERS[scalar], numbers).tobytes()
+        text = "".join(map(_BYTES.__getitem__, data))
+        return f'@{name} = internal constant [{len(data)} x i8] c"{text}", align 8\n'
     values = ", ".join(f"{scalar} {n}" for n in numbers)
     return f"@{name} = internal constant [{len(numbers)} x {scalar}] [{values}]\n"
 

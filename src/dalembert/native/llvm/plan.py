@@ -19,16 +19,25 @@ compiler, so that results do not depend on the vector width.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
 from dalembert.errors import CompilerError
-from dalembert.native.tuning import CHUNK_OPERATIONS
+from dalembert.native.tuning import CHUNK_OPERATIONS, WINDOW_OPERATIONS, is_rolled
 from dalembert.tracing.program import LOOPS, PREDICATES, Program
 
 FUNCTIONS = {"sin": "sincos", "cos": "sincos", "exp": "exp", "log": "log", "atan2": "atan2"}
 """Operations executed by `Calls`, and by which kind."""
+
+ROLLED = {
+    op: (number, operands)
+    for number, (op, operands) in enumerate({
+        "add": 2, "sub": 2, "mul": 2, "muladd": 3, "mulsub": 3, "submul": 3, "div": 2, "neg": 1, "sqrt": 1, "abs": 1,
+        "min": 2, "max": 2, "lt": 2, "le": 2, "eq": 2, "and": 2, "or": 2, "not": 1, "select": 3,
+    }.items())
+}  # fmt: skip
+"""Operations of `Rolled`, by the number that stands for each, with how many operands they have."""
 
 Code = tuple[str, tuple[int, ...]]
 """An operation and its operands. Besides those of programs: muladd (a b + c), mulsub (a b - c), submul (c - a b)."""
@@ -48,6 +57,22 @@ class Calls:
 
     kind: str
     slots: list[tuple[int, ...]]
+
+
+@dataclass
+class Rolled:
+    """Arithmetic as a table: runs of one operation each that do not need each other's results.
+
+    Args:
+        table: run by run the number of the operation (see `ROLLED`), how many they are, and for each the slots of its
+            result and of its operands.
+        runs: how many there are.
+        length: how many operations.
+    """
+
+    table: list[int]
+    runs: int
+    length: int
 
 
 @dataclass
@@ -90,7 +115,7 @@ class BlockPlan:
     code: dict[int, Code]
     constants: dict[int, float]
     slots: dict[int, int]
-    steps: list[Chunk | Calls | Repeat]
+    steps: list[Chunk | Calls | Rolled | Repeat]
     results: list[list[int]]
     numbers: dict[int, int]
     table: list[float]
@@ -106,8 +131,9 @@ class BlockPlan:
 
     @property
     def length(self) -> int:
-        """How many operations there is code for: those of a loop once."""
-        return len(self.code) + sum(step.plan.length for step in self.steps if isinstance(step, Repeat))
+        """How many operations there is code for: those of a loop once, those in tables not at all."""
+        rolled = sum(step.length for step in self.steps if isinstance(step, Rolled))
+        return len(self.code) - rolled + sum(step.plan.length for step in self.steps if isinstance(step, Repeat))
 
 
 def make_plan(
@@ -128,10 +154,13 @@ def make_plan(
     code, constants = _lower(program)
     stages = _stages(code)
     steps: list[tuple[str, list[int]]] = []
+    rolls = is_rolled(len(code), program.executed)
     for values, functions in stages:
-        count = -(-len(values) // chunk)
+        count = 0 if rolls else -(-len(values) // chunk)
         for k in range(count):
             steps.append(("arithmetic", values[k * len(values) // count : (k + 1) * len(values) // count]))
+        if rolls:
+            steps += [("rolled", run) for run in _runs(values, code)]
         steps += [("loop", [i]) for i in functions if code[i][0] == "loop"]
         functions = [i for i in functions if code[i][0] in FUNCTIONS]
         for kind in dict.fromkeys(FUNCTIONS[code[i][0]] for i in functions):
@@ -211,6 +240,21 @@ def _stages(code: dict[int, Code]) -> list[tuple[list[int], list[int]]]:
     return stages
 
 
+def _runs(values: list[int], code: dict[int, Code]) -> Iterator[list[int]]:
+    """The same operations in runs of one kind that do not need each other's results.
+
+    Within a window, which keeps what belongs together near in time, they are ordered by how many others they wait for.
+    """
+    for start in range(0, len(values), WINDOW_OPERATIONS):
+        level: dict[int, int] = {}
+        groups: dict[tuple[int, str], list[int]] = {}
+        for i in values[start : start + WINDOW_OPERATIONS]:
+            op, args = code[i]
+            level[i] = own = 1 + max([level.get(a, -1) for a in args])
+            groups.setdefault((own, op), []).append(i)
+        yield from (groups[key] for key in sorted(groups))
+
+
 def _is_call(op: str) -> bool:
     return op in FUNCTIONS or op == "loop"
 
@@ -251,7 +295,7 @@ def _allocate(
     waste, size = size, size + 1
     free: list[int] = []
     dying: list[list[int]] = [[] for _ in steps]
-    planned: list[Chunk | Calls | Repeat] = []
+    planned: list[Chunk | Calls | Rolled | Repeat] = []
 
     def slot(i: int, k: int) -> int:
         nonlocal size
@@ -287,6 +331,16 @@ def _allocate(
         if kind == "arithmetic":
             lasting = [i for i in values if i in result or dies.get(i, k) > k]
             planned.append(Chunk(values, {i: slot(i, k) for i in lasting}))
+        elif kind == "rolled":
+            if not (planned and isinstance(planned[-1], Rolled)):
+                planned.append(Rolled([], 0, 0))
+            rolled = planned[-1]
+            rolled.table += (ROLLED[code[values[0]][0]][0], len(values))
+            for i in values:
+                rolled.table.append(slot(i, k))
+                rolled.table += [slots[a] for a in code[i][1]]
+            rolled.runs += 1
+            rolled.length += len(values)
         elif kind == "loop":
             planned += [repeat(i, k) for i in values]
         elif kind == "sincos":
