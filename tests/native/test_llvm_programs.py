@@ -15,8 +15,9 @@ from dalembert.errors import CompilerError
 from dalembert.native.kernel import Kernel
 from dalembert.native.llvm.engine import assembly
 from dalembert.native.llvm.module import module_source, module_text
-from dalembert.native.llvm.plan import Calls, Chunk, make_plan
+from dalembert.native.llvm.plan import FUNCTIONS, ROLLED, Calls, Chunk, make_plan
 from dalembert.native.llvm.target import Target
+from dalembert.tracing.program import ARITY
 from llvm_programs import Builder, assert_correct, copy_program, random_inputs, random_program
 
 UNIT = {np.float64: 2.0**-53, np.float32: 2.0**-24}
@@ -135,6 +136,32 @@ def test_modules_and_levels_of_optimisation_change_nothing(largest, level, loope
     monkeypatch.setattr("dalembert.native.load.module_source", lambda *args: module_source(*args, chunk=20))
     for a, b in zip(whole, outputs_of(kernel(program)(*inputs)), strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("window", [1, 30, 1000])
+@pytest.mark.parametrize("looped", [False, True])
+def test_a_table_of_operations_gives_the_bits_of_their_code(looped, window, dtype, monkeypatch):
+    program, inputs = looped_programs.mixer(), looped_programs.mixtures((19,), dtype)
+    if not looped:
+        program = random_program(7, size=400)
+        inputs = [x.astype(dtype) for x in random_inputs(program, (19,), 7)]
+    whole = outputs_of(kernel(program)(*inputs))
+    monkeypatch.setenv("DALEMBERT_CACHE", "off")
+    monkeypatch.setattr("dalembert.native.llvm.plan.is_rolled", lambda operations, executed: True)
+    monkeypatch.setattr("dalembert.native.llvm.plan.WINDOW_OPERATIONS", window)
+    plan = make_plan(program)
+    assert not any(isinstance(step, Chunk) for step in plan.steps)
+    for a, b in zip(whole, outputs_of(kernel(program)(*inputs)), strict=True):
+        assert a.dtype == dtype
+        np.testing.assert_array_equal(a, b)
+
+
+def test_tables_know_every_operation():
+    """All that is no function, loop or leaf; with as many operands as programs, and as the lowering, give them."""
+    arithmetic = set(ARITY) - {"const", "input", "element", *FUNCTIONS, "tan"}
+    assert set(ROLLED) == arithmetic | {"muladd", "mulsub", "submul"}
+    assert all(ROLLED[op][1] == ARITY[op] for op in arithmetic)
 
 
 def test_long_tables_are_those_that_are_written_in_numbers(monkeypatch):

@@ -36,13 +36,8 @@ def inverse_dynamics_hessian(s: Setting, q: Array, v: Array, a: Array) -> tuple[
     if s.derivative is None:
         raise UnsupportedError("second derivatives are made of traced scalars; use Dynamics(...)")
     found = sensitivity(s.tree, q, v, a, s.loads)
-    by_q, by_v = tangent_map(s.tree, q), arrays.identity(s.nv)
-    return (
-        s.derivative(found.P, q, by_q),
-        s.derivative(found.V, q, by_q),
-        s.derivative(found.V, v, by_v),
-        s.derivative(found.D, q, by_q),
-    )
+    P, V, D = s.derivative(arrays.stack([found.P, found.V, found.D]), q, tangent_map(s.tree, q))  # in one sweep
+    return P, V, s.derivative(found.V, v, arrays.identity(s.nv)), D
 
 
 def inverse_dynamics_variation(
