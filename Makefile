@@ -5,7 +5,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo peers test test-all lint docs facts wheel clean
+.PHONY: demo peers test test-all attack bounds lint docs facts wheel clean
 
 demo: $(VENV)/ready
 	$(BIN)/dalembert demo --to out/demo.html
@@ -21,6 +21,13 @@ test: lint
 
 test-all: lint
 	HYPOTHESIS_PROFILE=thorough $(PYTEST)
+
+# Ten minutes of damaged files, failing disks, killed processes, fenced memory and large robots; other ones every day.
+attack: $(VENV)/ready-to-test
+	$(BIN)/python tests/attack/attack.py
+
+bounds: $(VENV)/ready
+	$(BIN)/python .ci/bounds.py
 
 lint: $(VENV)/ready-to-test
 	$(BIN)/ruff check .

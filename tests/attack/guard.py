@@ -16,6 +16,7 @@ import argparse
 import ctypes
 import mmap
 import os
+import random
 import signal
 import sys
 import time
@@ -300,10 +301,15 @@ def outcome(case: tuple[str, str, str, bool], limit: float = 120) -> tuple[str, 
     return word, int(said) if word == "right" else 0, said
 
 
-def run(names: list[str], tasks: list[str], seconds: float = float("inf")) -> tuple[str, list[str]]:
+def run(
+    names: list[str], tasks: list[str], seconds: float = float("inf"), seed: int | None = None
+) -> tuple[str, list[str]]:
     """Figures in a line, and what went wrong."""
     end, count, calls, bad = time.monotonic() + seconds, Counter[str](), 0, []
-    for case in cases(names, tasks):
+    chosen = list(cases(names, tasks))
+    if seed is not None:
+        random.Random(seed).shuffle(chosen)
+    for case in chosen:
         if time.monotonic() > end:
             break
         word, number, said = outcome(case)
@@ -321,8 +327,9 @@ def main() -> int:
     parser.add_argument("--mechanisms", nargs="*", default=list(mechanisms()))
     parser.add_argument("--tasks", nargs="*", default=TASKS)
     parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("--seed", type=int, default=None, help="for an order of chance")
     options = parser.parse_args()
-    figures, bad = run(options.mechanisms, options.tasks, options.seconds)
+    figures, bad = run(options.mechanisms, options.tasks, options.seconds, options.seed)
     print(figures)
     return bool(bad)
 
