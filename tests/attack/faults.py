@@ -53,7 +53,7 @@ FAULTS = {"disk full": (1, errno.ENOSPC), "disk broken": (1, errno.EIO), "killed
 """Faults of files: kind and error number in faults.c."""
 
 MEMORY = ("no memory", "no object")
-"""An allocation of the C library fails, such as that of an array; one of Python's own. Python and NumPy do not always
+"""An allocation of the C library fails, such as that of an array; one of Python's own. Python, NumPy and Arrow do not always
 survive that: such an end counts as theirs, and what is on disk must be right afterwards as after any other."""
 
 GOOD = ("right", "error of ours", "MemoryError", "ended", "Python's own error")
@@ -296,7 +296,7 @@ def outcome(subject: str, fault: str, number: int, faults: Faults) -> str:
             said = "ended"
             if fault == "power":
                 power_fails(journal, folder, bool(number % 2))
-        elif fault in MEMORY and said.startswith(("RAW", "ABORT SIGSEGV")):
+        elif fault in MEMORY and said.startswith(("RAW", "ABORT")):
             said = f"Python's own error: {said}"
         elif said.startswith(("WRONG", "RAW", "ABORT")):
             return said
