@@ -37,7 +37,7 @@ def rotation(rng: np.random.Generator) -> np.ndarray:
 
 
 def chain(masses: np.ndarray, lengths: np.ndarray, rng: np.random.Generator, hub: bool = False) -> da.Mechanism:
-    """Revolute and prismatic joints about any axes; with a hub, two bodies at crossing axes are points at the crossing."""
+    """Revolute and prismatic joints about any axes; with a hub, two bodies are points where their axes cross."""
     bodies, joints = [], []
     for k, (mass, length) in enumerate(zip(masses, lengths)):
         at_hub = hub and k < 2
@@ -48,11 +48,8 @@ def chain(masses: np.ndarray, lengths: np.ndarray, rng: np.random.Generator, hub
         axis = rng.normal(size=3)
         place = da.Transform(rotation(rng), np.zeros(3) if at_hub else rng.normal(size=3) * length)
         kind = "prismatic" if k % 4 == 3 and not hub else "revolute"
-        joints.append(
-            da.Joint(
-                f"j{k}", kind, f"b{k - 1}" if k else "world", f"b{k}", place, axis=axis / np.linalg.norm(axis)
-            )  # fmt: skip
-        )
+        parent, axis = f"b{k - 1}" if k else "world", axis / np.linalg.norm(axis)
+        joints.append(da.Joint(f"j{k}", kind, parent, f"b{k}", place, axis=axis))
     return da.Mechanism("chain", bodies, joints, strict=False)
 
 

@@ -17,6 +17,7 @@ import ctypes
 import errno
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -53,8 +54,8 @@ FAULTS = {"disk full": (1, errno.ENOSPC), "disk broken": (1, errno.EIO), "killed
 """Faults of files: kind and error number in faults.c."""
 
 MEMORY = ("no memory", "no object")
-"""An allocation of the C library fails, such as that of an array; one of Python's own. Python, NumPy and Arrow do not always
-survive that: such an end counts as theirs, and what is on disk must be right afterwards as after any other."""
+"""An allocation of the C library fails, such as that of an array; one of Python's own. Python, NumPy and Arrow do not
+always survive that: such an end counts as theirs, and what is on disk must be right afterwards as after any other."""
 
 GOOD = ("right", "error of ours", "MemoryError", "ended", "Python's own error")
 
@@ -165,12 +166,13 @@ class Faults:
 
 
 def in_child(work: Callable[[], str], limit: int = 30) -> tuple[str, int]:
-    """What a process of its own says, and its exit status; "too long" if it does not end."""
+    """What a process of its own says, and its exit status, within a limit of seconds."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(read)
-        signal.alarm(limit)
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 10))
+        signal.alarm(10 * limit)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # threads without memory
         said = "RAW"
         try:
@@ -190,7 +192,11 @@ def in_child(work: Callable[[], str], limit: int = 30) -> tuple[str, int]:
     status = os.waitpid(child, 0)[1]
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
-        return ("RAW it never ended" if number == signal.SIGALRM else f"ABORT {signal.Signals(number).name}"), -number
+        return (
+            "RAW it never ended"
+            if number in (signal.SIGALRM, signal.SIGXCPU)
+            else f"ABORT {signal.Signals(number).name}"
+        ), -number
     return said, os.WEXITSTATUS(status)
 
 

@@ -17,6 +17,7 @@ import ctypes
 import mmap
 import os
 import random
+import resource
 import signal
 import sys
 import time
@@ -272,13 +273,19 @@ TASKS = [
 ]  # fmt: skip
 
 
-def outcome(case: tuple[str, str, str, bool], limit: float = 120) -> tuple[str, int, str]:
-    """What becomes of a case in a process of its own: a word, the number of calls, and what was said."""
+def outcome(case: tuple[str, str, str, bool], limit: float = 300) -> tuple[str, int, str]:
+    """What becomes of a case in a process of its own: a word, the number of calls, and what was said.
+
+    Args:
+        case: one of :func:`cases`.
+        limit: seconds of processor time.
+    """
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(read)
-        signal.alarm(int(limit))
+        resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit) + 10))
+        signal.alarm(30 * int(limit))  # what waits for ever
         said = ""
         status = 3
         try:
@@ -296,7 +303,8 @@ def outcome(case: tuple[str, str, str, bool], limit: float = 120) -> tuple[str, 
     _, ended = os.waitpid(child, 0)
     if os.WIFSIGNALED(ended):
         number = os.WTERMSIG(ended)
-        return ("too long" if number == signal.SIGALRM else "ABORT"), 0, signal.Signals(number).name
+        long = number in (signal.SIGALRM, signal.SIGXCPU)
+        return ("TOO LONG" if long else "ABORT"), 0, signal.Signals(number).name
     word = {0: "right", 2: "refused"}.get(os.WEXITSTATUS(ended), "WRONG")
     return word, int(said) if word == "right" else 0, said
 
