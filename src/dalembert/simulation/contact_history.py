@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.constraints.rank import Decomposition
 from dalembert.contact.rows import ContactRow, ContactSet
 from dalembert.cuda.arrays import to_host
 from dalembert.dynamics import Dynamics
@@ -16,6 +17,9 @@ from dalembert.text.suggest import hint
 
 UNCONVERGED = 1e-3
 """Of a residual, m/s: beyond it somebody should know."""
+
+SHARED = 1e-6
+"""Of a row in combinations of rows that do nothing: beyond it its force is not determined."""
 
 MEASURES = ("residual", "worst", "impulse_residual", "friction_loss", "impact_loss", "push_work")
 """The first numbers that a step keeps of contacts; slip and mode of every point follow, where records are kept."""
@@ -133,6 +137,43 @@ class ContactHistory:
     def world_forces(self) -> Any:
         """On body a of every point, world axes, N, (..., T, points, 3)."""
         return np.einsum("...ij,...i->...j", self.axes, self.forces)
+
+    @cached_property
+    def unique(self) -> np.ndarray:
+        """Whether the entries of :attr:`forces` are determined, (..., T, points, 3): false where points share a load in
+        more ways than one.
+
+        A table on four legs, two feet that could press against each other by friction: sums are exact, and how points
+        share them is what the solver found first. Open points have no force and count as determined; what slides has
+        a force of one known direction.
+        """
+        q, impulses = np.asarray(to_host(self.q)), np.asarray(to_host(self.impulses))
+        last = () if self.parameters is None else (np.asarray(to_host(self.parameters))[..., None, :],)
+        host, mode = self.dynamics.on("cpu"), np.asarray(to_host(self.mode))
+        J = np.array(host.kernel("contact_rows")(q, *last), dtype=float)
+        J[impulses == 0] = 0.0
+        for k, point in enumerate(self.layout.points):
+            slides, pressed = mode[..., k] == 2, impulses[..., point.normal] > 0
+            for rows, kind in point.disks:
+                for row in rows:
+                    if kind == "friction":
+                        share = np.where(slides & pressed, impulses[..., row], 0) / np.where(
+                            pressed, impulses[..., point.normal], 1
+                        )
+                        J[..., point.normal, :] += share[..., None] * J[..., row, :]
+                    J[..., row, :] *= (pressed & ~(slides & (kind == "friction")))[..., None]
+        if host.constraints.count:
+            parameters = last[0] if last else None
+            G = host.evaluate("constraints", q, np.zeros((*q.shape[:-1], J.shape[-1])), self.t, parameters=parameters)[1]
+            J = np.concatenate([J, np.broadcast_to(G, (*J.shape[:-2], *G.shape[-2:]))], axis=-2)
+        shared = np.linalg.norm(Decomposition.of(J).left_null, axis=-1) > SHARED
+        found = np.ones((*mode.shape, 3), dtype=bool)
+        for k, point in enumerate(self.layout.points):
+            for j, row in enumerate(_force_rows(point)):
+                if row is not None:
+                    decides = np.where(mode[..., k] == 2, shared[..., point.normal], shared[..., row])
+                    found[..., k, j] = ~(decides & (impulses[..., row] != 0))
+        return found
 
     # ------------------------------------------------------------------------------------------------ what a step found
 
