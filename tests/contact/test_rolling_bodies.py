@@ -29,7 +29,12 @@ def stone() -> tuple[Mechanism, Mechanism, np.ndarray, np.ndarray]:
     turn = rotation_from_rpy(np.radians(0.5), np.radians(0.5), 0)
     q[3:], q[2] = quaternion_from_rotation(turn), 0.02
     contact = Contact("touch", "stone", WORLD, Shape("ellipsoid", (0.2, 0.03, 0.02)), friction=ROUGH)
-    return rolls, rolls.replace(constraints=(), contacts=(contact,)), q, np.concatenate([np.zeros(3), turn.T[:, 2] * -5])
+    return (
+        rolls,
+        rolls.replace(constraints=(), contacts=(contact,)),
+        q,
+        np.concatenate([np.zeros(3), turn.T[:, 2] * -5]),
+    )
 
 
 def coin() -> tuple[Mechanism, Mechanism, np.ndarray, np.ndarray]:
@@ -44,7 +49,7 @@ def coin() -> tuple[Mechanism, Mechanism, np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("case", [stone, coin], ids=["rattleback", "disc"])
 def test_what_rolls_on_a_rough_ground_moves_as_under_the_constraint_of_rolling(case):
-    """From event to event to the tolerance of both, in steps to first order: a tenth of the step, a tenth of the error."""
+    """From event to event to the tolerance of both; in steps to first order."""
     rolls, touches, q, v = case()
     system = Dynamics(rolls, reference=q)
     q = system.assemble(q)

@@ -34,6 +34,7 @@ from dalembert.constraints.state import State
 from dalembert.contact.pairs import above
 from dalembert.contact.rigid import OPEN, SLIDES, STICKS, Delassus, Equalities, RigidStep
 from dalembert.contact.rows import ContactSet, RowsNow
+from dalembert.contact.strides import longest_stride
 from dalembert.contact.sweeps import after_sweeps
 from dalembert.errors import UnsupportedError
 from dalembert.kinematics.relative import Pair
@@ -254,6 +255,7 @@ def convex_step(
         -dot([p[k] for k in rubbing], [mean[k] for k in rubbing]),
         -dot([p[k] for k in pressing], [mean[k] for k in pressing]),
         0,
+        longest_stride(layout, rows, before, h),
     )
 
 

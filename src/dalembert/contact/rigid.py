@@ -36,6 +36,7 @@ from dalembert.constraints.known_rank import dot, solve_of_rank
 from dalembert.contact.choices import above
 from dalembert.contact.cones import NEVER, ConeProblem
 from dalembert.contact.rows import ContactSet, RowsNow
+from dalembert.contact.strides import longest_stride
 
 PUSH_PART = 0.2
 """Of a depth, taken away in one step while forces press the bodies together."""
@@ -62,6 +63,8 @@ class RigidStep:
         friction_loss: energy that friction took away in this step, J, dry friction of joints included.
         impact_loss: energy that impacts took away, J.
         push_work: energy that taking away depths brought in, J.
+        stride: the longest way in this step over the thickness of what could be missed, and its speed, m/s; see
+            :mod:`dalembert.contact.strides`.
         problem: what was solved, where derivatives need it.
     """
 
@@ -75,6 +78,7 @@ class RigidStep:
     friction_loss: Scalar
     impact_loss: Scalar
     push_work: Scalar
+    stride: tuple[Scalar, Scalar]
     problem: ContactProblem | None = None
 
 
@@ -197,6 +201,7 @@ def rigid_step(
         arrays.asarray(slip).reshape(len(normals), 2),
         arrays.asarray(problem.modes(p, after)),
         *losses,
+        longest_stride(layout, rows, before, h),
         problem,
     )
 

@@ -329,8 +329,11 @@ class _Making:
                     for k, shape in enumerate(self.bodies.of[body]):
                         self._add(label(body, self.bodies.of[body], k), body, shape, WORLD, ground)
                 continue
-            for i, shape in enumerate(self.bodies.of[one]):
-                for j, other in enumerate(self.bodies.of[two]):
+            shapes, others = self.bodies.of[one], self.bodies.of[two]
+            if not everyone and not any(is_supported(x, y) for x in shapes for y in others):
+                raise no_pair(f"{one}-{two}", shapes[0].kind, others[0].kind)
+            for i, shape in enumerate(shapes):
+                for j, other in enumerate(others):
                     names = label(one, self.bodies.of[one], i), label(two, self.bodies.of[two], j)
                     if everyone and not _bits_agree(shape, other):
                         why = "their contype and conaffinity do not agree"

@@ -21,8 +21,11 @@ UNCONVERGED = 1e-3
 SHARED = 1e-6
 """Of a row in combinations of rows that do nothing: beyond it its force is not determined."""
 
-MEASURES = ("residual", "worst", "impulse_residual", "friction_loss", "impact_loss", "push_work")
+MEASURES = ("residual", "worst", "impulse_residual", "friction_loss", "impact_loss", "push_work", "stride", "speed")
 """The first numbers that a step keeps of contacts; slip and mode of every point follow, where records are kept."""
+
+STRIDE = MEASURES.index("stride"), MEASURES.index("speed")
+"""The longest stride of all steps, and its speed, m/s."""
 
 
 class PointHistory(NamedTuple):
@@ -164,7 +167,9 @@ class ContactHistory:
                     J[..., row, :] *= (pressed & ~(slides & (kind == "friction")))[..., None]
         if host.constraints.count:
             parameters = last[0] if last else None
-            G = host.evaluate("constraints", q, np.zeros((*q.shape[:-1], J.shape[-1])), self.t, parameters=parameters)[1]
+            G = host.evaluate("constraints", q, np.zeros((*q.shape[:-1], J.shape[-1])), self.t, parameters=parameters)[
+                1
+            ]
             J = np.concatenate([J, np.broadcast_to(G, (*J.shape[:-2], *G.shape[-2:]))], axis=-2)
         shared = np.linalg.norm(Decomposition.of(J).left_null, axis=-1) > SHARED
         found = np.ones((*mode.shape, 3), dtype=bool)
@@ -204,6 +209,12 @@ class ContactHistory:
     def push_work(self) -> Any:
         """Energy that taking away depths brought in so far, J, (..., T)."""
         return self._measure("push_work")
+
+    @property
+    def stride(self) -> Any:
+        """The longest way in one step so far over the thickness of what could be missed, (..., T); beyond one the step
+        is too long for the speed. On planes, which nothing passes, zero."""
+        return self._measure("stride")
 
     @property
     def worst(self) -> Any:

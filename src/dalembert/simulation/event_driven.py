@@ -744,8 +744,8 @@ def _measures(run: EventMotion, now: Instant, y: np.ndarray) -> np.ndarray:
             slip[one.point] = now.u[list(events.frictions[tangents[0]].rows)]
         if i in modes.closed:
             mode[one.point] = 1 if tangents and tangents[0] in modes.sticks else 2
-    assert len(MEASURES) == 6
-    return np.concatenate([[worst, worst, 0, y[-1] + rubbed, lost, 0], slip.ravel(), mode])
+    assert len(MEASURES) == 8
+    return np.concatenate([[worst, worst, 0, y[-1] + rubbed, lost, 0, 0, 0], slip.ravel(), mode])
 
 
 __all__ = ["METHOD", "ContactEvents", "follow"]
