@@ -38,7 +38,7 @@ print(kane)
 
 # ---- the two equations of the book (Bloch, Nonholonomic Mechanics and Control): v' = a omega^2, ...
 found = kane.sympy("accelerations")
-v, omega = sympy.symbols("v omega", real=True)
+v, omega = kane.symbol("v"), kane.symbol("omega")
 book = sympy.Matrix([a * omega**2, -m * a * v * omega / (I + m * a**2)])
 print("\naccelerations:", list(found))
 assert (found - book).applyfunc(sympy.simplify) == sympy.zeros(2, 1)
