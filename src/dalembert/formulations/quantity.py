@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -188,11 +188,19 @@ class DerivedQuantity:
         return f"$\\displaystyle {self.equation_latex()}$"
 
     def __str__(self) -> str:
+        return self.text(lambda entry: entry)
+
+    def text(self, written_as: Callable[[Any], Any]) -> str:
+        """The entries line by line, zeros left out; the number of operations where they are long.
+
+        Args:
+            written_as: what is written for an entry, a function of SymPy expressions.
+        """
         if not self.is_short:
             return f"{self.name} {list(self.shape)}: {self.cost.operations} operations"
         from sympy import sstr
 
-        written = [sstr(entry, full_prec=False) for entry in self._rows or ()]  # 0.5, not 0.500000000000000
+        written = [sstr(written_as(entry), full_prec=False) for entry in self._rows or ()]  # 0.5, not 0.50000000000000
         if self.shape == ():
             return f"{self.name} = {written[0]}"
         entries = zip(np.ndindex(self.shape), written)

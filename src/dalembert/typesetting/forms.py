@@ -128,11 +128,15 @@ class Forms:
             return None
         if self.notation.decimal:
             entries = without_residues(entries)
-        entries = [self._signed(entry) for entry in entries]
+        entries = [self.signed(entry) for entry in entries]
         return entries if sum(len(str(x)) for x in entries) <= LONGEST else None
 
-    def _signed(self, expression: Any) -> Any:
-        """The expression without the absolute values and signs of what has a sign in the typical state."""
+    def signed(self, expression: Any) -> Any:
+        """The expression without the absolute values and signs of what has a sign in the typical state.
+
+        Args:
+            expression: of SymPy.
+        """
         import sympy
 
         known: dict[Any, Any] = {}
