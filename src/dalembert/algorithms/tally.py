@@ -29,7 +29,6 @@ class Tally:
     """A number that notes in a count what is done with it.
 
     Args:
-        value: the number.
         count: where operations are noted.
     """
 
@@ -102,7 +101,6 @@ def positions(tree: Tree, count: OperationCounter) -> Array:
     """Positions in general position, quaternions of length one.
 
     Args:
-        tree: the links.
         count: where operations are noted.
     """
     q = vector(tree.nq, count)

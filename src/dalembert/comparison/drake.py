@@ -26,8 +26,6 @@ class DrakePeer(Peer):
     """A mechanism as Drake computes it, in our coordinates.
 
     Args:
-        mechanism: the mechanism here.
-        plant: the finalised plant.
         joints: our joint name -> Drake's, where they differ.
     """
 

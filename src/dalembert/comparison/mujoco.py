@@ -27,7 +27,6 @@ class MuJoCoPeer(Peer):
     """A mechanism as MuJoCo computes it, in our coordinates.
 
     Args:
-        mechanism: the mechanism here.
         model: the ``mujoco.MjModel`` of it; it is not changed.
         joints: our joint name -> MuJoCo's, where they differ.
     """

@@ -50,7 +50,6 @@ class Drive:
     Args:
         armature: inertia of the rotor at the joint, kg m^2 or kg.
         damping: viscous coefficient.
-        friction: Coulomb friction.
     """
 
     armature: float = 0
@@ -62,7 +61,6 @@ class Peer(ABC):
     """A model in some library, seen in the coordinates of a mechanism.
 
     Args:
-        mechanism: the mechanism here.
         convention: the maps between both.
     """
 
@@ -165,8 +163,6 @@ class Same(Convention):
     """Between two mechanisms of ours: other order of joints, other place of a free joint.
 
     Args:
-        mechanism: the mechanism here.
-        other: the other mechanism.
         joints: our joint name -> the other's, where they differ.
     """
 

@@ -26,8 +26,6 @@ class Structure:
     """Two models in the neutral position.
 
     Args:
-        mechanism: the mechanism here.
-        here: it, as it is seen.
         there: the other model.
         include: terms of the joints that enter our forces.
         tolerance: allowed relative difference.
@@ -333,7 +331,6 @@ def turned(axis: Column, amount: float, vector: Array, is_point: bool) -> Array:
     """A point or direction moved along a freedom.
 
     Args:
-        axis: the freedom.
         amount: angle or distance.
         vector: what is moved, in the world.
         is_point: true for a point, false for a direction.
@@ -362,7 +359,6 @@ def zero_shift(
     """How far the other side must be moved along a freedom for all to coincide; None if it does, or never does.
 
     Args:
-        axis: the freedom.
         pairs: points (true) and directions (false) here and there.
         tolerance: what coincides, relative.
         length: the size of the mechanism, m.
@@ -449,7 +445,6 @@ def frame_differences(
     A displaced joint carries its frames along; they are compared in the frame of the body behind it.
 
     Args:
-        here: the mechanism here.
         there: the other model.
         displaced: joints here behind which nothing stands in its place.
         tolerance: allowed relative difference.

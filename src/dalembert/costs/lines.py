@@ -56,7 +56,6 @@ class Noted:
     """A number that depends on the state, and notes in a ledger what is done with it.
 
     Args:
-        value: the number.
         ledger: where operations are noted.
     """
 
