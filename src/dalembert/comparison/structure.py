@@ -60,6 +60,7 @@ class Structure:
         found += drive_differences(self.joints, self.here, self.there, self.include, self.tolerance)
         found += range_differences(self.joints, self.here, self.there)
         found += frame_differences(self.here, self.there, displaced, self.tolerance, self.length)
+        found += spring_differences(self.here, self.there, self.tolerance)
         for where, what in self.there.extras():
             advice = "Springs and the like are force elements here; leave them out there, or simulate with both"
             found.append(Difference("other forces", where, f"{self.there.name} has {what} ({where})", advice))
@@ -418,6 +419,22 @@ def drive_differences(
                 yield Difference(name, joint.name, f"{text}, where it always enters; here it enters only if asked for")
             else:
                 yield Difference(name, joint.name, text)
+
+
+def spring_differences(here: Peer, there: Peer, tolerance: float) -> Iterator[Difference]:
+    """Springs on joints that one side has, or with other numbers, where both sides count them."""
+    ours, theirs = here.springs() or {}, there.springs() or {}
+    for joint in dict.fromkeys([*ours, *theirs]):
+        if joint not in ours or joint not in theirs:
+            side, spring = ("here", ours[joint]) if joint in ours else (f"in {there.name}", theirs[joint])
+            text = f"joint {joint!r} has a spring of stiffness {spring.stiffness:g} {side} only"
+            yield Difference("other forces", joint, text)
+        elif not np.allclose(ours[joint], theirs[joint], rtol=tolerance, atol=tolerance):
+            a, b = (
+                "stiffness {:g}, rest {:g}, damping {:g}".format(*spring) for spring in (ours[joint], theirs[joint])
+            )
+            text = f"the spring of joint {joint!r} has {a} here and {b} in {there.name}"
+            yield Difference("other forces", joint, text)
 
 
 def range_differences(joints: Sequence[Joint], here: Peer, there: Peer) -> Iterator[Difference]:
