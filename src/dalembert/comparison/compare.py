@@ -153,7 +153,10 @@ def read(path: str | Path, library: str, free: bool = False, touching: Mechanism
     if not path.is_file():
         raise FormatError(f"there is no file {path}")
     try:
-        return import_module(f"dalembert.comparison.{library}").read(path, free and not _floats(path), touching)
+        floats = _floats(path)
+        # Drake lets every root float that is not bolted to the ground; the others are to be given a joint for that.
+        free = free or floats if library == "drake" else free and not floats
+        return import_module(f"dalembert.comparison.{library}").read(path, free, touching)
     except DalembertError:
         raise
     except ImportError as error:

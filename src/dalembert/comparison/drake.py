@@ -125,7 +125,7 @@ class DrakePeer(Peer):
 
 
 def read(path: Path, free: bool, touching: Mechanism | None = None) -> Any:
-    """A file as Drake reads it, with a floating root if asked for."""
+    """A file as Drake reads it; roots float if asked for, or are bolted to the ground."""
     from pydrake.multibody.parsing import Parser
     from pydrake.multibody.plant import MultibodyPlant
 
