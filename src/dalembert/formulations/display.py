@@ -74,7 +74,6 @@ def depends_on(part: DerivedQuantity, *arguments: str) -> str:
     """The arguments of a part in the law, with velocities and time where it depends on these.
 
     Args:
-        part: of the equations.
         arguments: what such parts depend on in general.
     """
     scope = part.scope

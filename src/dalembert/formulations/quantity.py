@@ -298,7 +298,6 @@ def kernel_of(quantity: DerivedQuantity, level: int | None = None) -> Kernel:
     Its inputs are the positions ``q`` and, of velocities, parameters and other inputs, those that matter.
 
     Args:
-        quantity: what to compute.
         level: of optimisation, see :func:`dalembert.tracing.passes.optimise`; by default 1, for very large programs 0.
     """
     from dalembert.native.kernel import Kernel
@@ -313,11 +312,7 @@ def _optimised(program: Program) -> Program:
 
 
 def cost_together(quantities: Sequence[DerivedQuantity]) -> Cost:
-    """Operations of several quantities computed at once, in whichever of their two forms that takes fewer.
-
-    Args:
-        quantities: of one derivation.
-    """
+    """Operations of several quantities computed at once, in whichever of their two forms that takes fewer."""
     scope = quantities[0].scope
     forms = [{x.name: x.compact for x in quantities}, {x.name: x.values for x in quantities}]
     return min((cost(_optimised(scope.program(form, "together"))) for form in forms), key=lambda x: x.operations)
@@ -342,7 +337,6 @@ def packed(program: Program, together: Sequence[str], last: Sequence[str]) -> Pr
     """The same program with some scalar inputs joined to one vector ``parameters``, and others moved to the end.
 
     Args:
-        program: any program.
         together: names of the scalar inputs that become entries of ``parameters``, whether they occur or not.
         last: names of the inputs that go last if they stay on their own.
     """

@@ -92,7 +92,6 @@ class Forms:
     """Closed forms of the quantities of one derivation, each worked out once.
 
     Args:
-        notation: how symbols are written.
         most_lines: that one quantity may take.
         typical: numbers for symbols in a state that formulas are written for. What stands under a square root of its
             square there, such as a radius or the cosine of a lean, keeps its sign, so that no absolute values are left.
@@ -207,7 +206,6 @@ def definitions(program: Program, parts: Mapping[str, Derived], notation: Notati
     Args:
         program: computes all of them.
         parts: its outputs by name.
-        notation: how symbols are written.
     """
     from dalembert.tracing.sympy import to_sympy_steps
 
@@ -233,7 +231,6 @@ def narrowed(
     Args:
         named: definitions, each in terms of those before it.
         entries: expressions in terms of all definitions.
-        notation: how symbols are written.
     """
     import sympy
 
