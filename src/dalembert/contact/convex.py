@@ -62,7 +62,6 @@ def inverse_weights(layout: ContactSet, neutral: State, factors: TreeFactors) ->
     """The inverse inertias at the neutral position: means over three axes of J M^-1 J^T at centres of mass.
 
     Args:
-        layout: the contacts.
         neutral: the mechanism at its neutral position.
         factors: of its inertia matrix there.
     """
@@ -156,7 +155,6 @@ def stiffness_and_damping(solref: Sequence[Scalar], most: Scalar, h: Scalar) -> 
     Args:
         solref: time constant (s) and damping ratio; or, both negative, -stiffness and -damping.
         most: dwidth of its solimp.
-        h: length of the step, s.
     """
     first, second = solref
     most = _held(most, LEAST_IMPEDANCE, MOST_IMPEDANCE)
@@ -229,8 +227,6 @@ def convex_step(
         v: velocities before the step.
         free: velocities after it without contacts.
         impulses: of the last step, one per row: where the sweeps begin.
-        h: length of the step, s.
-        sweeps: how many.
         weights: inverse inertias at the neutral position.
         equalities: rows that hold exactly.
     """
@@ -331,9 +327,7 @@ class _SoftProblem:
         """The scaled impulses of a block after a step downhill.
 
         Args:
-            cone: the block.
             own: its impulses, which for the two stops of one joint are parts of one row.
-            p: all impulses.
         """
         moved = []
         for k, x, scale, soft, wanted in zip(cone.rows, own, cone.scales, cone.softness, cone.wanted):

@@ -87,7 +87,6 @@ class Equalities:
     """Rows that hold exactly: G v+ = G v*.
 
     Args:
-        G: rows, (m, nv).
         rank: how many are independent; all by default.
         sizes: typical diagonal entries of G M^-1 G^T; for ranks below m.
         independent: which rows were independent once; for ranks below m.
@@ -176,8 +175,6 @@ def rigid_step(
         v: velocities before the step.
         free: velocities after it without contacts.
         impulses: of the last step, one per row: where the sweeps begin.
-        h: length of the step, s.
-        sweeps: how many.
         equalities: rows that hold exactly.
         solver: one of :data:`~dalembert.contact.cones.SOLVERS`.
     """
@@ -215,7 +212,6 @@ class ContactProblem(ConeProblem):
         A: the Delassus matrix.
         before: J v.
         without: J v*.
-        h: length of the step.
     """
 
     def __init__(
@@ -284,7 +280,6 @@ def bound(gap: Scalar, u: Scalar, free: Scalar, restitution: Scalar, h: Scalar) 
         u: normal velocity before the step.
         free: after it without contacts.
         restitution: Newton's coefficient.
-        h: length of the step.
     """
     if scalar.is_number(gap) and gap == float("inf"):
         return 0, NEVER

@@ -171,8 +171,6 @@ class _Touching:
         mechanism: replaced by one with the shapes that count.
         shapes: in place of those of the mechanism, by pattern.
         only: patterns of what may touch.
-        vertices: of hulls.
-        folder: for meshes.
     """
 
     mechanism: Mechanism
@@ -487,7 +485,6 @@ def label(body: str, shapes: Sequence[Shape], k: int) -> str:
     Args:
         body: name of its body.
         shapes: of the body.
-        k: which.
     """
     return body if len(shapes) == 1 else f"{body}/{shapes[k].name or k}"
 

@@ -57,7 +57,6 @@ def equalities(s: Setting, G: Array) -> Equalities | None:
     """The constraints of a mechanism as rows that hold exactly in a step.
 
     Args:
-        s: the setting.
         G: all its rows, (m, nv).
     """
     if not len(G):
@@ -80,15 +79,12 @@ def stepped(
     """Velocities after a step with contacts.
 
     Args:
-        s: the setting.
         q: positions before the step, quaternions of unit length.
         v: velocities before it.
         a: accelerations without contacts.
         M: inertia matrix.
         G: rows of the constraints, (0, nv) without any.
         impulses: of the last step.
-        h: length of the step, s.
-        t: time.
         sweeps: of Gauss-Seidel.
         solver: of the rigid law, one of :data:`~dalembert.contact.cones.SOLVERS`.
     """

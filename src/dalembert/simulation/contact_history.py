@@ -43,7 +43,6 @@ class ContactHistory:
     """Contacts along motions; ``history["foot"]`` is what one point did.
 
     Args:
-        dynamics: of the mechanism.
         t: times of the records, s, (T,).
         q: positions there, (..., T, nq).
         impulses: along every row in the step that ends at a record, N s or N m s, (..., T, rows).
@@ -251,22 +250,14 @@ class ContactHistory:
         return PointHistory(self.t, self.gaps[..., k], self.forces[..., k, :], self.slip[..., k, :], self.mode[..., k])
 
     def records(self, which: Any) -> ContactHistory:
-        """Those of one motion that a slice or mask picks out.
-
-        Args:
-            which: the records.
-        """
+        """Those of one motion that a slice or mask picks out."""
         h = self.h[which] if np.ndim(self.h) else self.h
         return replace(
             self, t=self.t[which], q=self.q[which], impulses=self.impulses[which], measures=self.measures[which], h=h
         )
 
     def of(self, index: tuple[int, ...]) -> ContactHistory:
-        """That of one motion.
-
-        Args:
-            index: which.
-        """
+        """That of one motion."""
         batch = self.final[0].ndim - 1
         values = self.parameters
         if values is not None:

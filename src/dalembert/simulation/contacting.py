@@ -49,7 +49,6 @@ def contact_law(
     """How contacts are solved; None where there are none, and where the compliant law makes forces of them.
 
     Args:
-        dynamics: of the mechanism.
         law: one of :data:`~dalembert.dynamics.contacting.LAWS`, or None: that of the dynamics, if something can touch.
         method: as the user gave it; others than :data:`METHOD` know nothing of contacts.
         sweeps: of Gauss-Seidel, or None.
@@ -113,7 +112,6 @@ def checked_start(dynamics: Dynamics, q: np.ndarray, values: Any, lift: bool) ->
 
     Args:
         dynamics: of the mechanism; what is convex carries by overlapping, so that any start will do.
-        q: positions, (..., nq).
         values: of its parameters, (..., k), or None.
         lift: move bases upwards.
     """
@@ -208,7 +206,6 @@ def march(
     """One motion in steps with contacts.
 
     Args:
-        system: what moves.
         law: how contacts are solved.
         inputs: control and wrenches.
         values: of the parameters, or None.
@@ -217,7 +214,6 @@ def march(
         step: the longest step, s.
         x: state at the start.
         hold: period of a digital controller, s, or None.
-        progress: show it.
     """
     dynamics, model = system.dynamics, system.mechanism
     kernel = dynamics.kernel("contact_step", sweeps=law.sweeps, solver=law.solver)

@@ -35,7 +35,6 @@ class Store(ABC):
     Args:
         folder: where; exists.
         count: number of all points.
-        piece: points of a piece.
     """
 
     suffix = ""
@@ -66,7 +65,6 @@ class Store(ABC):
         """The results of a piece; DamagedPiece if they are not those that were written.
 
         Args:
-            number: of the piece.
             path: one of :meth:`paths`.
         """
 

@@ -49,10 +49,6 @@ class RigidContact:
 
         Args:
             system: the equations of motion, under everything but contacts and the dry friction of joints.
-            t: time.
-            q: positions.
-            v: velocities.
-            h: length of the step, s.
             impulses: of the last step.
             measures: as :data:`dalembert.simulation.contact_history.MEASURES`, after the last step.
             parameters: values of the parameters, if there are any.
