@@ -41,7 +41,10 @@ wheel: $(VENV)/ready
 	$(BIN)/python .ci/wheel.py
 
 docs: $(VENV)/ready-to-test
-	for example in examples/[!_]*.py; do echo $$example; $(BIN)/python $$example || exit 1; done
+	mkdir -p out
+	for example in examples/[!_]*.py examples/stories/*.py; do echo $$example; \
+	$(BIN)/python $$example > out/$$(basename $$example .py).txt || exit 1; done
+	$(BIN)/jupyter nbconvert --log-level WARN --to notebook --execute --output-dir out/notebooks examples/notebooks/*.ipynb
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 $(VENV)/ready: pyproject.toml

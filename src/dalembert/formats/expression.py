@@ -42,7 +42,6 @@ def fail(text: str, why: str) -> NoReturn:
     """Raise a FormatError about an expression.
 
     Args:
-        text: the expression.
         why: what is wrong with it, as the rest of a sentence.
     """
     shown = text if len(text) <= 60 else text[:57] + "..."

@@ -36,7 +36,6 @@ class Store(ABC):
     Args:
         folder: where; exists.
         count: number of all points.
-        piece: points of a piece.
         sweep: a name for what is computed; pieces of another sweep do not count as whole.
     """
 
@@ -68,7 +67,6 @@ class Store(ABC):
         """The results of a piece; DamagedPiece if they are not those that were written.
 
         Args:
-            number: of the piece.
             path: one of :meth:`paths`.
         """
 
