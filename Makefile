@@ -5,7 +5,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo peers test test-all lint docs facts wheel clean
+.PHONY: demo peers test test-all attack bounds lint docs facts wheel clean
 
 demo: $(VENV)/ready
 	$(BIN)/dalembert demo --to out/demo.html
@@ -22,6 +22,13 @@ test: lint
 test-all: lint
 	HYPOTHESIS_PROFILE=thorough $(PYTEST)
 
+# Ten minutes of damaged files, failing disks, killed processes, fenced memory and large robots; other ones every day.
+attack: $(VENV)/ready-to-test
+	$(BIN)/python tests/attack/attack.py
+
+bounds: $(VENV)/ready
+	$(BIN)/python .ci/bounds.py
+
 lint: $(VENV)/ready-to-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -34,7 +41,10 @@ wheel: $(VENV)/ready
 	$(BIN)/python .ci/wheel.py
 
 docs: $(VENV)/ready-to-test
-	for example in examples/[!_]*.py; do echo $$example; $(BIN)/python $$example || exit 1; done
+	mkdir -p out
+	for example in examples/[!_]*.py examples/stories/*.py; do echo $$example; \
+	$(BIN)/python $$example > out/$$(basename $$example .py).txt || exit 1; done
+	$(BIN)/jupyter nbconvert --log-level WARN --to notebook --execute --output-dir out/notebooks examples/notebooks/*.ipynb
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 $(VENV)/ready: pyproject.toml

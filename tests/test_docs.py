@@ -23,6 +23,7 @@ DOCS = ROOT / "docs"
 sys.path.insert(0, str(DOCS / "hooks"))
 manual = importlib.import_module("blocks")
 reference = importlib.import_module("reference")
+gallery = importlib.import_module("gallery")
 
 PAGES = manual.pages()
 NOT_RUN = {f"benchmarks/{name}.md": 1 for name in ("constrained", "control", "cpu", "derivation", "gpu", "rollout")}
@@ -168,10 +169,40 @@ def test_arguments_become_a_list():
     assert reference.signature(function, "area") == "area(length, width=2)"
 
 
+# ------------------------------------------------------------------------------------------------------------- gallery
+
+
+def test_every_example_story_and_notebook_has_a_page_with_downloads():
+    made, examples = gallery.pages(), ROOT / "examples"
+    scripts = [*examples.glob("[!_]*.py"), *(examples / "stories").glob("*.py")]
+    for path in scripts:
+        name = path.relative_to(examples).with_suffix("").as_posix()
+        assert {f"examples/{name}{suffix}" for suffix in (".md", ".py", ".ipynb")} <= set(made), "list it in THEMES"
+        assert f"]({name}.md)" in made["examples/index.md"]
+    assert all(f"examples/notebooks/{path.name}" in made for path in gallery.notebooks())
+
+
+def test_a_script_is_a_notebook_that_runs(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("matplotlib").use("Agg")
+    import json
+
+    monkeypatch.chdir(tmp_path)
+    notebook = json.loads(gallery.as_notebook((ROOT / "examples" / "tumbling.py").read_text(encoding="utf-8")))
+    assert notebook["cells"][0]["source"][0].startswith("# Dzhanibekov's nut")
+    names: dict = {"__name__": "__main__"}
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            exec("".join(cell["source"]).replace("plt.show()", ""), names)  # our own text
+    assert "flips in 20 s" in capsys.readouterr().out
+
+
 # ---------------------------------------------------------------------------------------------------------------- site
 
 
-@pytest.mark.skipif(importlib.util.find_spec("material") is None, reason="needs mkdocs-material (extra docs)")
+BUILDS = all(importlib.util.find_spec(name) for name in ("material", "mkdocs_gen_files", "mkdocs_literate_nav"))
+
+
+@pytest.mark.skipif(not BUILDS, reason="needs the extra docs")
 def test_the_site_builds_strictly_and_asks_nobody_for_anything(tmp_path):
     """No warning, and no page loads a script, a style, a font or a picture from elsewhere."""
     done = subprocess.run(

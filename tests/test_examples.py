@@ -1,4 +1,6 @@
-"""Every example runs as a script, in short form, checks itself, and leaves a picture, or a document, in ``out/``."""
+"""Every example and story runs as a script, in short form, checks itself, and leaves a picture, or a document, in
+``out/``.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +23,16 @@ EXAMPLES = sorted(
     if not path.name.startswith("_") and importlib.util.find_spec(NEEDS.get(path.stem, "numpy"))
 )
 PLOTS = importlib.util.find_spec("matplotlib") is not None
+STORIES = sorted((ROOT / "examples" / "stories").glob("*.py")) if PLOTS else []
+"""What eight users do from beginning to end; each file stands alone, and draws."""
 
 
 def test_there_are_examples():
     assert len(EXAMPLES) >= 20
+    assert len(STORIES) == (8 if PLOTS else 0)
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", EXAMPLES + STORIES, ids=lambda path: path.stem)
 def test_example_runs(path, tmp_path):
     """In a folder of its own, with warnings of its own making as errors."""
     done = subprocess.run(
@@ -63,7 +68,7 @@ def test_an_example_that_takes_a_robot_takes_letters_loops_and_floating_ones(pat
 
 def draws(path: Path) -> bool:
     """Whether an example makes a picture; others write documents."""
-    return "from _pictures import" in path.read_text(encoding="utf-8")
+    return path in STORIES or "from _pictures import" in path.read_text(encoding="utf-8")
 
 
 def is_drawn(picture: Path) -> bool:
@@ -73,7 +78,7 @@ def is_drawn(picture: Path) -> bool:
     return float(np.ptp(imread(picture)[..., :3])) > 0.3
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", EXAMPLES + STORIES, ids=lambda path: path.stem)
 def test_example_is_told_and_checks_itself(path):
     tree = ast.parse(path.read_text(encoding="utf-8"))
     told = ast.get_docstring(tree) or ""
@@ -83,5 +88,7 @@ def test_example_is_told_and_checks_itself(path):
     if not draws(path):
         return
     assert any(isinstance(node, ast.Assert) for node in ast.walk(tree)), "an example checks what it claims"
+    if path in STORIES:
+        return
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "save"]
     assert [call.args[0].value for call in calls] == [path.stem]

@@ -296,12 +296,20 @@ def pages() -> dict[str, str]:
         "reference/quantities.md": _quantities(),
         **written,
         "reference/command-line.md": _command_line(),
+        "reference/SUMMARY.md": _summary(names),
     }
 
 
 def title(page: str) -> str:
     """Title of a page of names."""
     return SPECIFIED[page].title if page in SPECIFIED else TITLES.get(page, page.replace("_", " ").capitalize())
+
+
+def _summary(names: list[str]) -> str:
+    """The navigation."""
+    titles = {"index": "Overview", "quantities": "Quantities"} | {name: title(name) for name in names}
+    titles["command-line"] = "Command line"
+    return "".join(f"* [{shown}]({name}.md)\n" for name, shown in titles.items())
 
 
 def _page(page: str, places: dict[str, str]) -> str:

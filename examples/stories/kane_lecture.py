@@ -25,7 +25,7 @@ joints = [
 sleigh = da.Mechanism("sleigh", bodies, joints, gravity=[0, 0, 0])
 
 # ---- the blade does not slip sideways; the speeds are the sledge's own: along the blade, and its turning
-x, y, theta, xdot, ydot, thetadot = sympy.symbols("x y theta xdot ydot thetadot", real=True)
+(x, y, theta), (xdot, ydot, thetadot), _ = da.coordinate_symbols(sleigh)
 blade = da.NoSlip("theta_body", directions=[(0, 1, 0)])
 speeds = [("v", xdot * cos(theta) + ydot * sin(theta)), ("omega", thetadot)]
 kane = da.derive(sleigh, "kane", pfaffian=[blade], speeds=speeds, actuated=[])
@@ -38,7 +38,7 @@ print(kane)
 
 # ---- the two equations of the book (Bloch, Nonholonomic Mechanics and Control): v' = a omega^2, ...
 found = kane.sympy("accelerations")
-v, omega = sympy.symbols("v omega", real=True)
+v, omega = kane.symbol("v"), kane.symbol("omega")
 book = sympy.Matrix([a * omega**2, -m * a * v * omega / (I + m * a**2)])
 print("\naccelerations:", list(found))
 assert (found - book).applyfunc(sympy.simplify) == sympy.zeros(2, 1)

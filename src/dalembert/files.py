@@ -51,7 +51,6 @@ def write_text(path: str | Path, text: str, newline: str | None = None) -> None:
 
     Args:
         path: where the file shall be.
-        text: its content.
         newline: how lines end; as the system has it by default.
     """
 

@@ -72,7 +72,6 @@ def draw_poles(poles: Any, title: str = "") -> Any:
 
     Args:
         poles: complex numbers, 1/s, such as ``da.control.linearize(...).poles``.
-        title: of the picture.
     """
     values = _complex(poles, "draw_poles, poles").ravel()
     figure = new_figure("a picture of eigenvalues", 6, 5)
@@ -201,7 +200,6 @@ def draw_counts(counts: Mapping[str, Cost], title: str = "") -> Any:
 
     Args:
         counts: name of a quantity or algorithm -> its cost.
-        title: of the picture.
     """
     from dalembert.tracing.cost import Cost
 

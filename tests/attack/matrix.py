@@ -16,6 +16,7 @@ import argparse
 import json
 import os
 import random
+import resource
 import signal
 import sys
 import tempfile
@@ -190,12 +191,14 @@ def close(found: tuple[np.ndarray, ...], expected: tuple[np.ndarray, ...], allow
             raise Wrong(f"{what}: {wrong:.3g} off, allowed {allowed:.3g}")
 
 
-def outcome(cell: tuple[str, str, str], limit: float, log: Path) -> str:
-    """What becomes of a cell, in a process of its own."""
+def outcome(cell: tuple[str, str, str], limit: float, log: Path, left: float = 3600) -> str:
+    """What becomes of a cell, in a process of its own, within a limit of processor time; "cut off" after so many
+    seconds."""
     child = os.fork()
     if child == 0:
         status = 3
-        signal.alarm(int(limit) + 1)
+        resource.setrlimit(resource.RLIMIT_CPU, (int(limit) + 1, int(limit) + 10))
+        signal.alarm(int(left) + 1)
         with open(log, "w") as file:
             os.dup2(file.fileno(), 1)
             os.dup2(file.fileno(), 2)
@@ -216,7 +219,7 @@ def outcome(cell: tuple[str, str, str], limit: float, log: Path) -> str:
                 os._exit(status)
     _, ended = os.waitpid(child, 0)
     if os.WIFSIGNALED(ended):
-        return "too long" if os.WTERMSIG(ended) == signal.SIGALRM else "ABORT"
+        return {signal.SIGXCPU: "TOO LONG", signal.SIGALRM: "cut off"}.get(os.WTERMSIG(ended), "ABORT")
     return {0: "right", 1: "WRONG", 2: "refused"}.get(os.WEXITSTATUS(ended), "RAW")
 
 
@@ -231,14 +234,14 @@ def run(
             left = end - time.monotonic()
             if left <= 0:
                 return
-            found = outcome(cell, min(limit, max(left, 10.0)), log)
+            found = outcome(cell, limit, log, left)
             yield cell, found, log.read_text(errors="replace").strip()
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=600, help="how long; 0 for all of it")
-    parser.add_argument("--limit", type=float, default=120, help="seconds for a cell")
+    parser.add_argument("--limit", type=float, default=600, help="seconds of processor time for a cell")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--robots", nargs="*", default=None)
     parser.add_argument("--tasks", nargs="*", default=TASKS)
@@ -251,7 +254,7 @@ def main() -> int:
         count[found] += 1
         if found.isupper():
             bad.append([*cell, found, said])
-            print(f"{found:6s} {' '.join(cell)}: {said.splitlines()[-1] if said else ''}", flush=True)
+            print(f"{found:8s} {' '.join(cell)}: {said.splitlines()[-1] if said else ''}", flush=True)
     figures = ", ".join(f"{number} {name}" for name, number in sorted(count.items()))
     print(f"{count.total()} of {len(chosen)} cells of {len(robots)} robots: {figures}")
     if options.json:

@@ -18,6 +18,7 @@ SLOW = {
     "one": "sqrt(cosh(asin(c)**64))",
     "ten": "+".join(f"sqrt(cosh(asin(c{i})**64))" for i in range(10)),
     "ten allowed": "+".join(f"sqrt(cosh(asin(c{i})**8))" for i in range(10)),
+    "power of an integer": "exp((c - log(1e-3))*(3 - 9**16))",
     "deep": "exp(" * 49 + "a" + ")" * 49,
 }
 

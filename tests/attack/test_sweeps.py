@@ -211,6 +211,21 @@ def test_a_damaged_manifest_is_no_licence(damaged, tmp_path):
         da.sweep(task, points, tmp_path)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_without_a_manifest_results_of_another_task_are_not_taken(kind, tmp_path):
+    """Every piece knows its sweep."""
+    points = da.samples(x=np.arange(4.0))
+    da.sweep(lambda p: {"y": p["x"]}, points, tmp_path, piece=2, format=kind)
+    (tmp_path / "_sweep.json").unlink()
+    with pytest.warns(SimulationWarning, match="computed anew"):
+        assert da.sweep(lambda p: {"y": 2 * p["x"]}, points, tmp_path, piece=2, format=kind)["y"].tolist() == [
+            0,
+            2,
+            4,
+            6,
+        ]
+
+
 def test_without_the_task_damage_is_an_error(tmp_path):
     found = da.sweep(lambda p: {"y": p["x"]}, da.samples(x=np.arange(4.0)), tmp_path, piece=2)
     copy = pickle.loads(pickle.dumps(found))

@@ -278,6 +278,19 @@ def test_armature_damping_and_springs_of_mujoco():
     model.jnt_stiffness[2] = 3.0
     sprung = da.compare(ours, model, include=["armature", "damping"])
     assert sprung.first.topic == "other forces" and "stiffness 3" in sprung.first.text and not sprung.agrees
+    both = ours.replace(forces=(da.Force("s", "joint-spring", ours.joints[2].name, stiffness=3.0),))
+    assert da.compare(both, model, include=["armature", "damping"]).agrees
+    softer = ours.replace(forces=(da.Force("s", "joint-spring", ours.joints[2].name, stiffness=2.0, rest=0.1),))
+    found = da.compare(softer, model, include=["armature", "damping"])
+    assert "stiffness 2, rest 0.1" in found.first.text and not found.agrees
+
+
+def test_springs_of_a_file_of_mujoco_count_on_both_sides():
+    mujoco = pytest.importorskip("mujoco")
+    xml = """<mujoco><compiler angle="radian"/><worldbody><body>
+      <joint name="hinge" axis="0 1 0" stiffness="3" springref="0.2" ref="0.1"/>
+      <geom type="box" size=".1 .1 .3" pos="0 0 .3"/></body></worldbody></mujoco>"""
+    assert da.compare(da.load(xml), mujoco.MjModel.from_xml_string(xml)).agrees
 
 
 def test_a_file_of_mujoco_with_several_joints_on_a_body():
@@ -371,7 +384,7 @@ def test_wrong_arguments_are_told(tmp_path):
 
 def test_the_result_in_a_notebook_and_as_data():
     found = da.compare(arm(), CHANGES["mass"][2](arm()))
-    assert found._repr_html_().startswith("<pre>arm here and in")
+    assert "arm here and in the other mechanism" in found._repr_html_()
     data = found.to_dict()
     assert data["agrees"] is False and data["differences"][0]["topic"] == "mass"
 

@@ -8,7 +8,7 @@ import sympy as sp
 
 import dalembert as da
 from dalembert.contact.selection import ends
-from dalembert.errors import ArgumentError, ModelError
+from dalembert.errors import ArgumentError, ModelError, UnsupportedError
 from dalembert.model import Body, Ground, Inertia, Joint, Mechanism, Shape, Surface
 
 BALL = Shape.sphere(0.1)
@@ -169,10 +169,11 @@ def test_a_mechanism_without_shapes_is_asked_for_them():
 
 def test_pairs_without_a_law_name_what_would_serve():
     scene = walker(l_foot=(Shape.cylinder(0.1, 0.2),), r_foot=(Shape.ellipsoid(1, 2, 3),))
-    found = da.contacts(scene, 1, ground=None, pairs=[("l_foot", "r_foot")])
-    assert not found.taken
-    why = reasons(found)["l_foot and r_foot"]
-    assert "give a capsule of the same radius for the cylinder and a sphere or a capsule inside it for the ell" in why
+    serves = "'l_foot-r_foot'.*give a capsule of the same radius for the cylinder and a sphere or a capsule inside it"
+    with pytest.raises(UnsupportedError, match=serves):
+        da.contacts(scene, 1, ground=None, pairs=[("l_foot", "r_foot")])
+    found = da.contacts(scene, 1, pairs="all")
+    assert "give a capsule" in reasons(found)["l_foot and r_foot"]
 
 
 def test_contacts_are_added_to_those_that_are_there():

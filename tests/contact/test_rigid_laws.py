@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from contact.scenes import TILT, G, ball, block
+from contact.scenes import TILT, G, ball, block, trestle
 from dalembert.dynamics import Dynamics
+from dalembert.model import Shape
 from dalembert.simulation import Rollout
 
 STEP = 1e-3
@@ -52,6 +53,27 @@ def test_the_weight_on_four_corners_is_exact_though_single_forces_are_not_unique
     found = run(block, 0.1, angle=[0.0, 0.2], friction=0.5)
     weight = 2 * G * np.cos([[0.0], [0.2]])
     np.testing.assert_allclose(found.contacts.forces[:, 2:, :, 0].sum(-1), weight + np.zeros((2, 9)), rtol=1e-9)
+    assert found.contacts.unique[:, 0].all()  # no force has acted yet
+    assert not found.contacts.unique[:, 1:, :, 0].any()
+
+
+def test_forces_that_the_motion_determines_are_marked_as_such():
+    """Three smooth legs share a weight in one way, three rough ones press against each other sideways, and two feet of
+    a trestle whose loop is closed by a rod carry half each."""
+    legs = Shape("points", vertices=((0.1, 0, -0.05), (-0.1, 0.1, -0.05), (-0.1, -0.1, -0.05)))
+    start = [0, 0, 0.05, 0, 0, 0, 1]
+    for friction, sideways in ((0, True), (0.5, False)):
+        table = block(friction=friction)
+        table = table.replace(contacts=(table.contacts[0].replace(shape_a=legs),))
+        contacts = da.simulate(table, start, t=0.02, sweeps=60).contacts
+        np.testing.assert_allclose(contacts.forces[-1, :, 0], np.array([1, 0.5, 0.5]) * G, rtol=1e-6)
+        assert contacts.unique[..., 0].all() and contacts.unique[1:, :, 1:].all() == sideways
+    slides = da.simulate(ball(), [0, 0, 0.1, 0, 0, 0, 1], [1, 0, 0, 0, 0, 0], 0.01).contacts
+    assert slides.mode[-1, 0] == 2 and slides.unique.all()
+    stands = Dynamics(trestle())
+    a = np.arcsin(0.2 / 0.5)
+    q = stands.assemble({"lift": 0.02 + 0.5 * np.cos(a), "left": a, "right": -a}, keep=["lift"])
+    assert da.simulate(stands, q, t=0.01).contacts.unique.all()
 
 
 @pytest.mark.parametrize("direction", [0.0, 0.4, 1.0, 2.5])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import dalembert as da
 from contact.scenes import G, ball, block, gripper, rimless_wheel, slider_crank, trestle
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, ModelWarning, SimulationWarning, UnsupportedError
-from dalembert.model import WORLD, Body, Inertia, Joint, Limits, Mechanism
+from dalembert.model import WORLD, Body, Contact, Ground, Inertia, Joint, Limits, Mechanism, Shape
 
 ALONG_X = np.array([1.0, 0.0, 0.0])
 
@@ -154,3 +155,22 @@ def test_too_few_sweeps_are_reported():
     with pytest.warns(SimulationWarning, match=r"violate the law by up to .* m/s .*give more sweeps"):
         found = da.rollout(block(), start, [1, 0.3, 0, 0.5, 0, 3], 100, 1e-3, sweeps=1)
     assert not found.contacts.converged and found.contacts.worst > 1e-3
+
+
+def test_a_step_in_which_a_body_could_tunnel_is_reported_with_the_step_that_would_see_it():
+    sphere = Shape("sphere", (0.05,))
+    bodies = [Body(name, Inertia.sphere(1, 0.05)) for name in "ab"]
+    rails = [Joint(name, "prismatic", WORLD, name, axis=ALONG_X) for name in "ab"]
+    meet = Contact("meet", "a", "b", sphere, sphere, friction=0)
+    pair = Mechanism("pair", bodies, rails, contacts=(meet,), gravity=(0, 0, 0))
+    for law in ("rigid", "convex"):
+        with pytest.warns(SimulationWarning, match=r"step of 0\.01 s .* 100 m/s: .*step=0\.001 would see it"):
+            fast = da.simulate(pair, [0, 1.0], [100.0, 0], 0.05, step=1e-2, law=law)
+        np.testing.assert_allclose(fast.contacts.stride[-1], 10, rtol=1e-9)
+    waves = Ground.formula("0.3*sin(20*x)")
+    with pytest.warns(SimulationWarning, match=r"speed of .* m/s in motion \(1,\)"):
+        da.rollout(ball(waves), [0, 0, 0.6, 0, 0, 0, 1], np.array([[1.0], [100.0]]) * np.eye(6)[0], 40, 1e-2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        da.simulate(pair, [0, 1.0], [100.0, 0], 0.05, step=5e-4)
+        da.simulate(ball(), [0, 0, 5, 0, 0, 0, 1], [0, 0, -1000.0, 0, 0, 0], 0.05, step=1e-2)  # nothing passes a plane

@@ -121,11 +121,7 @@ def exact_tensor(t: Matrix, name: str) -> Array:
 
 
 def exact_entries(entries: Array) -> Array:
-    """The array itself, but with SymPy's integers for whole numbers if there is a SymPy expression among them.
-
-    Args:
-        entries: an array of scalars.
-    """
+    """The array itself, but with SymPy's integers for whole numbers if there is a SymPy expression among them."""
     if not is_symbolic(entries):
         return entries
     integer, out = sys.modules["sympy"].Integer, exact(entries)
@@ -177,11 +173,7 @@ def rotation_matrix(rotation: Matrix, name: str = "rotation") -> Array:
 
 
 def numeric(entries: Array) -> Array | None:
-    """The values of an array of numbers and exact constants; None if there is a symbol or a traced scalar in it.
-
-    Args:
-        entries: an array of scalars.
-    """
+    """The values of an array of numbers and exact constants; None if there is a symbol or a traced scalar in it."""
     if entries.dtype != object:
         return entries
     values = []

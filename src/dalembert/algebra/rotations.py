@@ -267,7 +267,6 @@ def angle_but_at_lock(y: Scalar, x: Scalar, angles: str) -> Scalar:
     Args:
         y: sine of the angle times a lever.
         x: cosine of the angle times the same lever, which is zero at the lock.
-        angles: what locks.
     """
     if isinstance(y, complex) and (y.imag or x.imag) and math.hypot(y.real, x.real) < LOCK:
         raise SingularityError(

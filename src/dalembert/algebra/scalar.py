@@ -62,10 +62,6 @@ def same(x: Any, y: Any) -> bool:
     """True only if two scalars, or tuples of them, are certainly equal: numbers by value, expressions as written.
 
     The ``==`` of traced scalars refuses to guess, or is a traced scalar itself: both mean no.
-
-    Args:
-        x: one of them.
-        y: the other one.
     """
     if x is y:
         return True

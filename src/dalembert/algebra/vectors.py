@@ -49,7 +49,6 @@ def normalised(entries: list[Scalar], what: str) -> Array:
     """Any number of scalars divided by the root of the sum of their squares.
 
     Args:
-        entries: the scalars.
         what: what they are, for the message if that length is zero or not finite.
     """
     given = entries

@@ -53,7 +53,6 @@ class JacobianRates(NamedTuple):
     """A Jacobian and its time derivatives, linear rows first.
 
     Args:
-        J: the Jacobian.
         Jd: its first time derivative.
         Jdd: its second time derivative.
     """
@@ -92,8 +91,6 @@ def frame_quaternion(mechanism: Mechanism, q: Any, frame: str) -> Array:
 
     Args:
         mechanism: the mechanism; placements must be numeric.
-        q: positions, nq.
-        frame: name of a frame or body.
     """
     (q,) = checked(mechanism, q=q)
     carrier, at = frame_on_link(mechanism, frame)

@@ -44,7 +44,6 @@ def effect(tree: Tree, link: int, moments: Moments, state: tuple[Array, Array, A
     Args:
         tree: the links; their own masses do not matter.
         link: which one carries the matter.
-        moments: the matter.
         state: positions, velocities, accelerations.
     """
     empty = Moments(0, arrays.zeros(3), arrays.zeros(3, 3))
@@ -56,7 +55,6 @@ def exact_states(tree: Tree, count: int) -> list[tuple[Array, Array, Array]]:
     """States in general position, of fractions and angles whose sines and cosines are fractions.
 
     Args:
-        tree: the links.
         count: how many states.
     """
     import sympy

@@ -25,7 +25,6 @@ def refuse_mimic_joints(tree: Tree, algorithm: str, instead: str) -> None:
     """An error if some joint follows another one, for algorithms that need independent joints.
 
     Args:
-        tree: the links.
         algorithm: what the caller asked for, for the message.
         instead: what to use, in words.
     """
@@ -43,7 +42,6 @@ def refuse_quaternions(tree: Tree, algorithm: str, instead: str) -> None:
     """An error if some joint has a quaternion, for algorithms that differentiate by coordinates.
 
     Args:
-        tree: the links.
         algorithm: what the caller asked for, for the message.
         instead: what to use, in words.
     """

@@ -25,7 +25,6 @@ class JointForces:
     Args:
         armature: rotor inertia, kg m^2 or kg.
         damping: viscous coefficient.
-        friction: Coulomb friction.
     """
 
     armature: Array | None

@@ -22,7 +22,6 @@ def loads_on_links(mechanism: Mechanism, wrenches: Mapping[str, Any] | None, tre
     """Wrenches on frames as loads on links.
 
     Args:
-        mechanism: the mechanism.
         wrenches: frame or body name -> ``[fx, fy, fz, mx, my, mz]`` acting on that body, in the frame's axes, moment
             about the frame's origin. A wrench on a body fixed to the ground moves nothing.
         tree: a tree of the same mechanism in other link frames; the mechanism's own by default.

@@ -27,13 +27,7 @@ from dalembert.model.tree import Tree
 
 
 class Choice(NamedTuple):
-    """Which algorithm computes a quantity, and why.
-
-    Args:
-        quantity: name of the quantity.
-        algorithm: name of the algorithm.
-        reason: one sentence.
-    """
+    """Which algorithm computes a quantity, and why."""
 
     quantity: str
     algorithm: str
@@ -176,8 +170,6 @@ class Outcome(NamedTuple):
     """The winner, and how it was found.
 
     Args:
-        plan: the winner.
-        program: its program, improved.
         operations: how many it has.
         others: the least operations of each other algorithm, in words: before passes if those were not worth trying.
     """

@@ -45,7 +45,6 @@ class Sensitivity:
     """Inverse dynamics with its derivatives.
 
     Args:
-        tau: generalised forces.
         D: derivative with respect to accelerations, the inertia matrix.
         V: derivative with respect to velocities; twice the Christoffel Coriolis matrix for one-degree joints.
         P: derivative with respect to positions, along tangent vectors.
@@ -86,10 +85,6 @@ def sensitivity(
     """tau, D, V and P at one state.
 
     Args:
-        tree: the links.
-        q: positions.
-        v: velocities.
-        a: accelerations.
         loads: external loads, constant in the axes of the links they act on.
         child_axes: take the axes of spherical joints as fixed in the child throughout. V/2 is then the Coriolis
             matrix whose Mdot - 2C is skew; for one-degree joints nothing changes.

@@ -51,9 +51,6 @@ def sensitivity_as_printed(
 
     Args:
         tree: the links, with revolute and prismatic joints only.
-        q: positions.
-        v: velocities.
-        a: accelerations.
         loads: external loads, constant in the axes of the links they act on.
         line: called around every equation with its number.
     """

@@ -24,12 +24,15 @@ class OperationCounter:
     def __init__(self) -> None:
         self.operations = 0
 
+    def note(self, product: bool) -> None:
+        """One more operation: a product or quotient, or else a sum or difference."""
+        self.operations += 1
+
 
 class Tally:
     """A number that notes in a count what is done with it.
 
     Args:
-        value: the number.
         count: where operations are noted.
     """
 
@@ -44,7 +47,8 @@ class Tally:
 
     def _sum(self, other: Any, sign: int) -> Tally:
         x = other.value if isinstance(other, Tally) else float(other)
-        self.count.operations += self.value != 0 and x != 0
+        if self.value != 0 and x != 0:
+            self.count.note(False)
         return Tally(self.value + sign * x, self.count)
 
     def __add__(self, other: Any) -> Tally:
@@ -60,7 +64,8 @@ class Tally:
 
     def __mul__(self, other: Any) -> Tally:
         x = other.value if isinstance(other, Tally) else float(other)
-        self.count.operations += self.value not in (0, 1, -1) and x not in (0, 1, -1)
+        if self.value not in (0, 1, -1) and x not in (0, 1, -1):
+            self.count.note(True)
         return Tally(self.value * x, self.count)
 
     __rmul__ = __mul__
@@ -69,7 +74,7 @@ class Tally:
         return self * _reciprocal(other.value if isinstance(other, Tally) else float(other))
 
     def __rtruediv__(self, other: Any) -> Tally:
-        self.count.operations += 1
+        self.count.note(True)
         return Tally(float(other) * _reciprocal(self.value), self.count)
 
     def __neg__(self) -> Tally:
@@ -102,7 +107,6 @@ def positions(tree: Tree, count: OperationCounter) -> Array:
     """Positions in general position, quaternions of length one.
 
     Args:
-        tree: the links.
         count: where operations are noted.
     """
     q = vector(tree.nq, count)

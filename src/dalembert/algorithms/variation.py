@@ -127,12 +127,6 @@ def accelerations_of(tree: Tree, q: Array, tau: Array, armature: Array | None = 
     """D^-1 tau: articulated bodies at rest, without weight, in O(n).
 
     With mimic joints, which share velocities, articulated bodies do not exist and D is factored.
-
-    Args:
-        tree: the links.
-        q: positions.
-        tau: generalised forces.
-        armature: rotor inertia of every velocity, nv, or None.
     """
     return solver_of(tree)(replace(tree, gravity=arrays.zeros(3)), q, arrays.zeros(tree.nv), tau, None, armature)
 
@@ -149,10 +143,6 @@ def varied(
     """Algorithm 5.5 with its variation, line by line.
 
     Args:
-        tree: the links.
-        q: positions.
-        v: velocities.
-        a: accelerations.
         dq: change of the positions, a tangent vector.
         dv: change of the velocities.
         da: change of the accelerations.

@@ -101,7 +101,6 @@ class JaxDynamics(DifferentiableDynamics):
             q0: initial positions, (..., nq).
             v0: initial velocities, (..., nv).
             control: generalised forces, (..., steps, nv), or (..., 1, nv) for constant ones; zero by default.
-            steps: how many.
             step: length of a step, s.
             method: of fixed step, see :func:`~dalembert.simulation.rollout`.
             every: steps from record to record.

@@ -27,7 +27,6 @@ class DifferentiableProgram:
     """A program, and its derivatives as programs.
 
     Args:
-        name: an identifier.
         inputs: the input arrays, in order.
         outputs: the output arrays, in order.
         program: what is computed, or a function that gives it.

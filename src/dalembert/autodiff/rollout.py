@@ -42,7 +42,6 @@ class DifferentiableRollout:
 
     Args:
         dynamics: of the mechanism; constraints, force elements, parameters and wrenches are those it was made with.
-        steps: how many.
         step: length of a step, s.
         method: of fixed step, see :func:`~dalembert.simulation.rollout`.
         every: steps from record to record; the first record is the start.
@@ -98,8 +97,6 @@ class DifferentiableRollout:
             q0: as for the rollout; so all others.
             v0: initial velocities.
             control: generalised forces.
-            wrenches: constant wrenches.
-            parameters: values of the parameters.
         """
         given = {"q0": q0, "v0": v0, "control": control, "wrenches": wrenches, "parameters": parameters}
         return _Run(self, given).gradient(np.asarray(q, float), np.asarray(v, float))

@@ -38,9 +38,6 @@ class TorchDynamics(DifferentiableDynamics):
 
     Wrenches, time and parameters are differentiable as well. Gradients with respect to a quaternion are those of the
     function continued to all lengths without depending on it.
-
-    Args:
-        dynamics: the kernels.
     """
 
     def _function(self, quantity: str, **options: Any) -> Any:
@@ -103,7 +100,6 @@ class TorchDynamics(DifferentiableDynamics):
             q0: initial positions, (..., nq).
             v0: initial velocities, (..., nv).
             control: generalised forces, (..., steps, nv), or (..., 1, nv) for constant ones; zero by default.
-            steps: how many.
             step: length of a step, s.
             method: of fixed step, see :func:`~dalembert.simulation.rollout`.
             every: steps from record to record.
@@ -285,7 +281,6 @@ def _pulled(
 
     Args:
         program: with the derivatives.
-        x: its inputs.
         above: the weights of its outputs.
         needed: by input, whether its weights are asked for.
         function: makes a function of tensors of a program.

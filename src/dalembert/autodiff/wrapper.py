@@ -46,9 +46,6 @@ class DifferentiableDynamics(ABC):
         """Generalised forces; differentiable with respect to all arguments.
 
         Args:
-            q: positions, (..., nq).
-            v: velocities, (..., nv).
-            a: accelerations, (..., nv).
             rest: ``wrenches`` (..., frames, 6), ``t`` (...) and ``parameters`` (..., k), as the kernel takes them.
         """
         return self._inverse(q, v, a, **rest)
@@ -57,8 +54,6 @@ class DifferentiableDynamics(ABC):
         """Accelerations; differentiable with respect to all arguments.
 
         Args:
-            q: positions, (..., nq).
-            v: velocities, (..., nv).
             tau: generalised forces, (..., nv).
             rest: as for :meth:`inverse_dynamics`.
         """
@@ -79,12 +74,7 @@ class DifferentiableDynamics(ABC):
 
 
 class QuantityInputs:
-    """What a function of a quantity takes: the state by position, the rest by name.
-
-    Args:
-        quantity: its name.
-        kernel: of the quantity.
-    """
+    """What a function of a quantity takes: the state by position, the rest by name."""
 
     def __init__(self, quantity: str, kernel: Any):
         self.quantity, self.ports, self._arguments = quantity, kernel.inputs, kernel.arguments

@@ -108,7 +108,6 @@ def register(jax: Any, name: str, platform: str, run: Run) -> None:
     Args:
         name: by which ``jax.ffi.ffi_call`` finds it.
         platform: ``"CUDA"`` or ``"cpu"``.
-        run: what it does.
     """
     if not hasattr(jax, "ffi"):
         raise UnsupportedError(f"JAX {jax.__version__} has no jax.ffi; kernels inside jit need a newer one")

@@ -51,8 +51,6 @@ def compare(
     Args:
         dynamics: the kernels of a mechanism whose symbols have values.
         peer: the same mechanism in Pinocchio; for kernels without terms of the joints.
-        seed: of the random states.
-        states: how many.
         quantities: which of :data:`REFERENCES`; all by default.
     """
     import numpy as np

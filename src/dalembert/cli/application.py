@@ -79,11 +79,7 @@ first steps:
 
 
 class Refused(SystemExit):
-    """Arguments that make no sense; what is wrong has been said on standard error.
-
-    Args:
-        message: what is wrong.
-    """
+    """Arguments that make no sense; what is wrong has been said on standard error."""
 
     def __init__(self, message: str):
         super().__init__(2)

@@ -131,9 +131,6 @@ def inputs_of(kernel: Kernel, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> di
 
     Args:
         kernel: whose inputs are wanted.
-        q: positions, (..., nq).
-        v: velocities, (..., nv).
-        a: accelerations, (..., nv).
     """
     import numpy as np
 
@@ -145,8 +142,6 @@ def check(dynamics: Dynamics, quantity: str, frame: dict[str, str], peer: Pinocc
     """Worst relative difference over a few states: to Newton-Euler and Pinocchio, or to the program run by NumPy.
 
     Args:
-        dynamics: the kernels.
-        quantity: which.
         frame: the options of a quantity of a frame.
         peer: the same robot in Pinocchio.
     """
@@ -208,11 +203,8 @@ class Timing:
     """Seconds per state of one quantity; None where it was not measured.
 
     Args:
-        quantity: what is computed.
         compile: making program and machine code, in seconds; short if the disk cache had it.
         single: one state per call, from Python.
-        batch: a batch, one thread.
-        threads: a batch, all threads.
         peer_single: one state per call in Pinocchio, from Python.
         peer_batch: a batch in Pinocchio, one thread.
         peer_threads: a batch in Pinocchio, all threads.
@@ -254,8 +246,6 @@ def time_quantity(
     """Time a compiled quantity.
 
     Args:
-        dynamics: the kernels.
-        quantity: which.
         frame: the options of a quantity of a frame.
         states: arrays q, v, a, tau of a batch.
         threads: how many threads are all.
@@ -279,7 +269,6 @@ def time_peer(result: Timing, peer: PinocchioPeer, states: dict[str, np.ndarray]
     """Add Pinocchio's times: the better of its functions for batches, where it has them, and its Python call in a loop.
 
     Args:
-        result: the timing to add to.
         peer: the same robot there.
         states: arrays q, v, a, tau of a batch, in our coordinates.
         threads: how many threads are all.

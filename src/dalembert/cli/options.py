@@ -74,7 +74,6 @@ def add_model(parser: argparse.ArgumentParser, optional: bool = False) -> None:
     """MODEL and the options that change it while it is loaded.
 
     Args:
-        parser: of the command.
         optional: whether the command can do without a model.
     """
     parser.add_argument(
@@ -100,7 +99,6 @@ def add_quantities(parser: argparse.ArgumentParser, default: str, every: str = "
     """--quantity and --frame.
 
     Args:
-        parser: of the command.
         default: what is taken if nothing is asked for, for the help.
         every: what ``all`` means, for the help.
     """

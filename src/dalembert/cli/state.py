@@ -123,7 +123,6 @@ def dynamics_of(
     """The dynamics of a mechanism, with loops and force elements where it has them.
 
     Args:
-        mechanism: the mechanism.
         include: terms of the joints that act.
         constraints: constraints that hold, all by default.
         elements: force elements that act, all by default.
@@ -156,7 +155,6 @@ def tree_of(mechanism: Mechanism, **options: Any) -> Dynamics:
     """The dynamics of the open tree, with a warning if that leaves something out.
 
     Args:
-        mechanism: the mechanism.
         options: of :class:`~dalembert.dynamics.Dynamics`.
     """
     from dalembert.dynamics import Dynamics
@@ -183,7 +181,6 @@ def start(system: Dynamics, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray, lis
     """Positions and velocities that satisfy the constraints, and what was done to get there.
 
     Args:
-        system: the dynamics.
         q: positions as :func:`vector` gives them; those of named joints are kept while loops are closed.
         v: velocities, likewise.
     """

@@ -70,7 +70,6 @@ class Terminal:
 
         Args:
             titles: one for each column.
-            rows: the cells.
             left: how many columns, from the first one on, hold text and are aligned left; the others hold numbers.
         """
         lines = [[cell if isinstance(cell, Cell) else Cell(cell) for cell in row] for row in rows]

@@ -230,7 +230,6 @@ def verified(
         peer: the same mechanism in Pinocchio.
         states: number of random states.
         tolerance: allowed relative difference.
-        seed: of the random states.
         derive: false to leave out formulations and laws.
         q: positions around which loops are closed, as for :func:`dalembert.verify`.
         elements: force elements that act.

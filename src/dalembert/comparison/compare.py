@@ -89,7 +89,6 @@ def compare(
     kind, build = _library(other)
     if isinstance(other, Mechanism):
         build = partial(MechanismPeer, include=include)
-    here = MechanismPeer(mechanism, mechanism, include=include)
     try:
         there = build(mechanism, other, joints)
     except ArgumentError as error:
@@ -97,6 +96,8 @@ def compare(
     except UnsupportedError as error:
         named = [joint.name for joint in mechanism.joints if f"joint {joint.name!r}" in str(error)]
         return Comparison(mechanism.name, kind, (_difference("joint type", "".join(named[:1]), error),), ())
+    sprung = not isinstance(other, Mechanism) and there.springs() is not None
+    here = MechanismPeer(mechanism, mechanism, include=include, springs=sprung)
     found = Structure(mechanism, here, there, include, tolerance).differences()
     if isinstance(other, Mechanism):
         found = sorted([*found, *descriptions(mechanism, other, tolerance)], key=lambda item: TOPICS.index(item.topic))
@@ -152,7 +153,10 @@ def read(path: str | Path, library: str, free: bool = False, touching: Mechanism
     if not path.is_file():
         raise FormatError(f"there is no file {path}")
     try:
-        return import_module(f"dalembert.comparison.{library}").read(path, free and not _floats(path), touching)
+        floats = _floats(path)
+        # Drake lets every root float that is not bolted to the ground; the others are to be given a joint for that.
+        free = free or floats if library == "drake" else free and not floats
+        return import_module(f"dalembert.comparison.{library}").read(path, free, touching)
     except DalembertError:
         raise
     except ImportError as error:

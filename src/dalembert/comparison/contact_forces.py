@@ -88,7 +88,6 @@ def hardened(mechanism: Mechanism, h: float) -> tuple[str, Mechanism]:
 
     Args:
         mechanism: with contacts.
-        h: length of the step, s.
     """
     items = [item.replace(solref=(2 * h, 1.0), solimp=HARD) for item in mechanism.contacts]
     return "convex", mechanism.replace(contacts=items)
@@ -106,9 +105,6 @@ class TouchingState:
 
     Args:
         mechanism: numeric, with contacts.
-        q: positions.
-        v: velocities.
-        h: length of the step, s.
         include: terms of the joints that enter here.
     """
 
@@ -142,7 +138,6 @@ class TouchingState:
 
         Args:
             law: ``rigid`` or ``convex``.
-            sweeps: of one call.
             other: the mechanism with other numbers of its contacts.
         """
         dyn = self.dynamics
@@ -166,7 +161,6 @@ class ContactComparison:
 
     Args:
         library: what was compared with.
-        h: length of the step, s.
         forces: for every pair of bodies that touches the force on the first, here and there, N, world axes.
         causes: cause, what it is, and how much of the force changes with it at most, N.
         left: what no cause explains, N.
@@ -252,8 +246,6 @@ def compared(
     Args:
         mechanism: numeric, with contacts.
         peer: who is asked.
-        library: its name.
-        h: length of the step, s.
         q: positions; by default the neutral ones within the ranges of the joints.
         v: velocities, at rest by default.
         include: terms of the joints that enter here.
@@ -315,11 +307,7 @@ def _velocities(mechanism: Mechanism, given: Any) -> Array:
 
 
 def within_ranges(mechanism: Mechanism) -> Array:
-    """The neutral position with every joint moved to the nearest end of its range where it lies outside.
-
-    Args:
-        mechanism: the mechanism.
-    """
+    """The neutral position with every joint moved to the nearest end of its range where it lies outside."""
     q = np.array(mechanism.neutral, dtype=float)
     for joint in mechanism.joints:
         if joint.nq == 1 and joint.kind != "continuous" and joint.limits.lower <= joint.limits.upper:

@@ -75,7 +75,6 @@ class Measured:
         error: worst difference relative to its largest entry; of forces that cancel, to a thousandth of what they
             consist of.
         where: the body or coordinate where it is worst.
-        tolerance: what is allowed.
     """
 
     quantity: str

@@ -26,8 +26,6 @@ class DrakePeer(Peer):
     """A mechanism as Drake computes it, in our coordinates.
 
     Args:
-        mechanism: the mechanism here.
-        plant: the finalised plant.
         joints: our joint name -> Drake's, where they differ.
     """
 
@@ -127,7 +125,7 @@ class DrakePeer(Peer):
 
 
 def read(path: Path, free: bool, touching: Mechanism | None = None) -> Any:
-    """A file as Drake reads it, with a floating root if asked for."""
+    """A file as Drake reads it; roots float if asked for, or are bolted to the ground."""
     from pydrake.multibody.parsing import Parser
     from pydrake.multibody.plant import MultibodyPlant
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.transform import Transform
-from dalembert.comparison.peer import Drive, Peer, View, at_origin, gathered, mean
+from dalembert.comparison.peer import Drive, Peer, Spring, View, at_origin, gathered, mean
 from dalembert.conventions import MuJoCo
 from dalembert.formats.registry import is_of
 from dalembert.model import Mechanism
@@ -27,7 +27,6 @@ class MuJoCoPeer(Peer):
     """A mechanism as MuJoCo computes it, in our coordinates.
 
     Args:
-        mechanism: the mechanism here.
         model: the ``mujoco.MjModel`` of it; it is not changed.
         joints: our joint name -> MuJoCo's, where they differ.
     """
@@ -120,6 +119,16 @@ class MuJoCoPeer(Peer):
         """Of its simulation, s."""
         return float(self.given.opt.timestep)
 
+    def springs(self) -> Mapping[str, Spring]:
+        m = self.model
+        found = {}
+        for block in self.convention.blocks:
+            k = int(m.dof_jntid[block.their_v.start])
+            stiffness = float(np.ravel(m.jnt_stiffness[k])[0])
+            if stiffness and m.jnt_type[k] >= self.library.mjtJoint.mjJNT_SLIDE.value:
+                found[block.joint] = Spring(stiffness, float(m.qpos_spring[m.jnt_qposadr[k]]))
+        return found
+
     def remarks(self) -> list[str]:
         m = self.given
         solver = {
@@ -135,7 +144,7 @@ class MuJoCoPeer(Peer):
         m = self.model
         found = []
         for k in range(m.njnt):
-            if np.any(m.jnt_stiffness[k]):
+            if np.any(m.jnt_stiffness[k]) and m.jnt_type[k] < self.library.mjtJoint.mjJNT_SLIDE.value:
                 name = m.joint(k).name or f"joint{k}"
                 found.append((f"joint {name!r}", f"a spring of stiffness {np.ravel(m.jnt_stiffness[k])[0]:g}"))
         for k in range(m.ntendon):

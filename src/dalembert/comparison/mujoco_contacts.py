@@ -131,7 +131,6 @@ def has_ground(spec: Any, mujoco: Any) -> bool:
 
     Args:
         spec: the ``mujoco.MjSpec``.
-        mujoco: the module.
     """
     grounds = (mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_HFIELD)
     return any(geom.type in grounds for geom in spec.geoms)
@@ -142,7 +141,6 @@ def put(spec: Any, mechanism: Mechanism) -> None:
 
     Args:
         spec: the ``mujoco.MjSpec``, with the bodies of the mechanism by name.
-        mechanism: the mechanism.
     """
     import mujoco
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from dalembert.algebra.transform import Transform
 from dalembert.algorithms.inertia_matrix.walker_orin import walker_orin
 from dalembert.algorithms.inverse_dynamics.newton_euler import newton_euler
 from dalembert.algorithms.joint_forces import joint_forces
+from dalembert.constraints.forces import ForceSet
+from dalembert.constraints.state import State
 from dalembert.conventions.blocks import Block, Free
 from dalembert.conventions.convention import Convention, base_of, mismatch, pair, place
 from dalembert.kinematics import jacobian, link_poses, poses
@@ -50,7 +52,6 @@ class Drive:
     Args:
         armature: inertia of the rotor at the joint, kg m^2 or kg.
         damping: viscous coefficient.
-        friction: Coulomb friction.
     """
 
     armature: float = 0
@@ -58,11 +59,18 @@ class Drive:
     friction: float = 0
 
 
+class Spring(NamedTuple):
+    """A spring on a joint: stiffness, position at rest, and damping of its own."""
+
+    stiffness: float
+    rest: float
+    damping: float = 0.0
+
+
 class Peer(ABC):
     """A model in some library, seen in the coordinates of a mechanism.
 
     Args:
-        mechanism: the mechanism here.
         convention: the maps between both.
     """
 
@@ -117,6 +125,11 @@ class Peer(ABC):
     def mass_matrix(self, q: Array) -> Array:
         """Inertia matrix at our q."""
 
+    def springs(self) -> Mapping[str, Spring] | None:
+        """Springs on joints of one freedom that enter its forces, by our name of the joint; None where the library
+        has no such springs, or does not name them."""
+        return None
+
     def remarks(self) -> list[str]:
         """What else is in the model and takes no part in the comparison."""
         return []
@@ -165,8 +178,6 @@ class Same(Convention):
     """Between two mechanisms of ours: other order of joints, other place of a free joint.
 
     Args:
-        mechanism: the mechanism here.
-        other: the other mechanism.
         joints: our joint name -> the other's, where they differ.
     """
 
@@ -202,6 +213,7 @@ class MechanismPeer(Peer):
         other: the one that is looked at.
         joints: name there of every joint, where it differs.
         include: terms of the joints that enter the forces.
+        springs: whether springs on joints enter them, too.
     """
 
     name = "the other mechanism"
@@ -213,9 +225,11 @@ class MechanismPeer(Peer):
         other: Mechanism,
         joints: Mapping[str, str] | None = None,
         include: Collection[str] = (),
+        springs: bool = False,
     ):
         super().__init__(mechanism, Same(mechanism, other, joints))
         self.other, self.includes = other, tuple(include)
+        self.acting = ForceSet(other, [item.name for item in other.forces if springs and item.kind == "joint-spring"])
         self.forces = joint_forces(other, include)
         names, theirs = dict(joints or {}), {joint.name for joint in other.joints if joint.kind != "fixed"}
         free = [joint.name for joint in other.joints if joint.kind == "free"]
@@ -271,6 +285,7 @@ class MechanismPeer(Peer):
         c = self.convention
         their_q, their_v, their_a = c.q(q), c.v(q, v), c.a(q, v, a)
         tau = newton_euler(self.other.tree, their_q, their_v, their_a) + self.forces.of(their_v, their_a)
+        tau = tau - self.acting.generalised(State(self.other, their_q, their_v))
         return c.from_tau(their_q, np.asarray(tau, dtype=float))
 
     def mass_matrix(self, q: Array) -> Array:
@@ -281,14 +296,20 @@ class MechanismPeer(Peer):
             M = M + np.diag(np.asarray(armature, dtype=float))
         return self.convention.from_mass_matrix(theirs, M)
 
+    def springs(self) -> Mapping[str, Spring]:
+        items = {item.name: item for item in self.other.forces}
+        found = [items[name] for name in self.acting.names]
+        return {item.a: Spring(float(item.stiffness), float(item.rest), float(item.damping)) for item in found}
+
     def remarks(self) -> list[str]:
         found = []
         if self.other.constraints:
             found.append(
                 "at random states the tree alone is compared: loop closures and other constraints take no part"
             )
-        if self.other.forces:
-            found.append("at random states force elements (springs, wind, ...) take no part")
+        if len(self.other.forces) > len(self.acting.names):
+            others = "other force elements than springs on joints" if self.acting.names else "force elements"
+            found.append(f"at random states {others} take no part")
         return found
 
 

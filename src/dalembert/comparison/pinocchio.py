@@ -24,7 +24,6 @@ class PinocchioPeer(Peer):
     """A mechanism as Pinocchio computes it, in our coordinates.
 
     Args:
-        mechanism: the mechanism here.
         model: the ``pinocchio.Model`` of it.
         joints: our joint name -> Pinocchio's, where they differ.
     """

@@ -26,8 +26,6 @@ class Structure:
     """Two models in the neutral position.
 
     Args:
-        mechanism: the mechanism here.
-        here: it, as it is seen.
         there: the other model.
         include: terms of the joints that enter our forces.
         tolerance: allowed relative difference.
@@ -62,6 +60,7 @@ class Structure:
         found += drive_differences(self.joints, self.here, self.there, self.include, self.tolerance)
         found += range_differences(self.joints, self.here, self.there)
         found += frame_differences(self.here, self.there, displaced, self.tolerance, self.length)
+        found += spring_differences(self.here, self.there, self.tolerance)
         for where, what in self.there.extras():
             advice = "Springs and the like are force elements here; leave them out there, or simulate with both"
             found.append(Difference("other forces", where, f"{self.there.name} has {what} ({where})", advice))
@@ -333,7 +332,6 @@ def turned(axis: Column, amount: float, vector: Array, is_point: bool) -> Array:
     """A point or direction moved along a freedom.
 
     Args:
-        axis: the freedom.
         amount: angle or distance.
         vector: what is moved, in the world.
         is_point: true for a point, false for a direction.
@@ -362,7 +360,6 @@ def zero_shift(
     """How far the other side must be moved along a freedom for all to coincide; None if it does, or never does.
 
     Args:
-        axis: the freedom.
         pairs: points (true) and directions (false) here and there.
         tolerance: what coincides, relative.
         length: the size of the mechanism, m.
@@ -424,6 +421,22 @@ def drive_differences(
                 yield Difference(name, joint.name, text)
 
 
+def spring_differences(here: Peer, there: Peer, tolerance: float) -> Iterator[Difference]:
+    """Springs on joints that one side has, or with other numbers, where both sides count them."""
+    ours, theirs = here.springs() or {}, there.springs() or {}
+    for joint in dict.fromkeys([*ours, *theirs]):
+        if joint not in ours or joint not in theirs:
+            side, spring = ("here", ours[joint]) if joint in ours else (f"in {there.name}", theirs[joint])
+            text = f"joint {joint!r} has a spring of stiffness {spring.stiffness:g} {side} only"
+            yield Difference("other forces", joint, text)
+        elif not np.allclose(ours[joint], theirs[joint], rtol=tolerance, atol=tolerance):
+            a, b = (
+                "stiffness {:g}, rest {:g}, damping {:g}".format(*spring) for spring in (ours[joint], theirs[joint])
+            )
+            text = f"the spring of joint {joint!r} has {a} here and {b} in {there.name}"
+            yield Difference("other forces", joint, text)
+
+
 def range_differences(joints: Sequence[Joint], here: Peer, there: Peer) -> Iterator[Difference]:
     """Ranges of joints, where the other side is a description too; no force depends on them."""
     ours, theirs = here.ranges(), there.ranges()
@@ -449,7 +462,6 @@ def frame_differences(
     A displaced joint carries its frames along; they are compared in the frame of the body behind it.
 
     Args:
-        here: the mechanism here.
         there: the other model.
         displaced: joints here behind which nothing stands in its place.
         tolerance: allowed relative difference.

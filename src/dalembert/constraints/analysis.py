@@ -28,7 +28,6 @@ class Dependence:
     """A row that says nothing new.
 
     Args:
-        row: the redundant row.
         others: rows from which it follows, with the factor of each; empty if it vanishes by itself.
         contradiction: how far its right side misses what the others demand; zero if they agree.
         level: where they disagree, ``"velocities"`` or, if those agree, ``"accelerations"``; empty if they do not.
@@ -130,9 +129,7 @@ def analyse(
     not at a singular position, from which not every velocity leads on.
 
     Args:
-        system: the constrained mechanism.
         q: positions, assembled.
-        t: time, s.
         v: velocities that satisfy the constraints, for what is demanded of accelerations.
         tolerance: below this part of the largest, singular values count as zero.
         neighbours: at how many assembled positions nearby the usual rank is looked for.

@@ -27,7 +27,6 @@ def velocities_named(mechanism: Mechanism, names: Sequence[str], where: str) -> 
     """Where the velocities of these names lie in v; the name of a joint stands for all of its velocities.
 
     Args:
-        mechanism: the mechanism.
         names: of velocities or joints.
         where: they were given, for the message.
     """

@@ -71,16 +71,13 @@ def assemble_all(
     """Positions that satisfy the constraints, for every state and design of a batch.
 
     Args:
-        system: the constrained mechanism.
         q: where to start, (..., nq), or by joint name.
-        t: time, s, (...).
         keep: joints whose positions must not change.
         parameters: values of the parameters, (..., p) or by name; those of the system by default.
         tolerance: largest residual, rad or lengths of the loop, and relative to the largest coordinate where that
             exceeds one.
         iterations: largest number of steps from each start.
         restarts: number of other starts, for those states only that the given one leads nowhere.
-        seed: of the other starts.
         progress: show progress on standard error; by default on a terminal, if it takes long.
     """
     mechanism = system.mechanism

@@ -90,9 +90,7 @@ def descend(
     """The same for the rows on positions of a mechanism, in their units.
 
     Args:
-        system: the constrained mechanism.
         q: where to start.
-        t: time, s.
         free: which velocities may be moved along.
         tolerance: of :func:`newton`.
         iterations: of :func:`newton`.
@@ -137,15 +135,12 @@ def assemble(
     larger than a metre, its longest distance or rad.
 
     Args:
-        system: the constrained mechanism.
         q: where to start.
-        t: time, s.
         keep: joints whose positions must not change.
         tolerance: largest residual, rad or lengths of the loop, and relative to the largest coordinate where that
             exceeds one.
         iterations: largest number of steps from each start.
         restarts: number of other starts, if the given one leads nowhere; 0 stays near the given one or fails.
-        seed: of the other starts.
     """
     mechanism = system.mechanism
     start, t = start_of(system, q), expect_real(t, "t")
@@ -218,9 +213,6 @@ def mirrored(
     Such positions satisfy the equations too, because sines vanish twice; those of assembly are not defined there.
 
     Args:
-        system: the constrained mechanism.
-        q: positions.
-        t: time, s.
         what: which closures are looked at: those of axes, of frames.
     """
     state = State(system.numbers, q, None, t)
@@ -234,7 +226,6 @@ def facing(state: State, item: Constraint) -> Scalar:
 
     Args:
         state: of the mechanism, over any scalar.
-        item: the constraint.
     """
     turned = HALF_TURNS.get(item.kind)
     if turned is None:
@@ -259,12 +250,9 @@ def assembly_modes(
     """Different assemblies with some joints held, found from random starts; in the order in which they were found.
 
     Args:
-        system: the constrained mechanism.
         q: positions of the held joints, and the first start; the reference by default.
-        t: time, s.
         keep: joints whose positions are held; enough of them that assemblies are isolated points. Those where others
             can move nevertheless are left out, with a warning.
-        starts: number of starts.
         spread: standard deviation of the random starts, m or rad; of a mechanism larger than a metre, its longest
             distance or rad.
         seed: of the random starts.
@@ -388,8 +376,6 @@ def restored(system: Constrained, t: float, q: np.ndarray) -> np.ndarray:
     """Positions close to the constraints brought back to them by the least displacement.
 
     Args:
-        system: the constrained mechanism.
-        t: time.
         q: positions, with unit quaternions.
     """
     scaling, on_positions = system.scaling, system.constraints.holonomic
@@ -416,9 +402,7 @@ def check_gradients(system: Constrained, G: np.ndarray, t: float, chosen: np.nda
     """An error where a constraint has no direction, as a rolling disc that lies flat: nothing says how to move.
 
     Args:
-        system: the constrained mechanism.
         G: gradients, a row each.
-        t: time, s.
         chosen: which rows of the constraints they are; all by default.
     """
     rows = [row for k, row in enumerate(system.rows) if chosen is None or chosen[k]]

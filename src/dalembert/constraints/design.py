@@ -44,8 +44,6 @@ def designed(system: Any, one: tuple[Any, ...], parts: int) -> tuple[Any, tuple[
     the parameters where these were given.
 
     Args:
-        system: the constrained mechanism.
-        one: a state.
         parts: how many things it consists of, without parameters.
     """
     return (system, one) if len(one) == parts else (Design(system, one[0]), one[1:])

@@ -458,7 +458,6 @@ def field_of(item: Force, state: State, program: Program | None) -> GravityField
     """The field of a force element.
 
     Args:
-        item: the force.
         state: the mechanism at a state.
         program: of the user's function, if there is one.
     """
@@ -476,7 +475,6 @@ def gravitation(item: Force, state: State, program: Program | None = None) -> Ef
     """What a field does to every body.
 
     Args:
-        item: the force.
         state: the mechanism at a state.
         program: of the user's function, if there is one.
     """

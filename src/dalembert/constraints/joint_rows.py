@@ -21,7 +21,6 @@ def coupling_row(item: Constraint, state: State) -> JointRow:
     """q_b = p(q_a), or q_a = constant without a joint b.
 
     Args:
-        item: the coupling.
         state: the mechanism at a state.
     """
     x, i, gain_a = state.coordinate(item.a)
@@ -45,7 +44,6 @@ def motion_row(item: Constraint, state: State, program: Program | None) -> Joint
     """q_a = f(t).
 
     Args:
-        item: the constraint.
         state: the mechanism at a state.
         program: of f, f' and f'', if f is a user's function.
     """

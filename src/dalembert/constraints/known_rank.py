@@ -101,12 +101,7 @@ def _eliminated(S: list[list[Scalar]], weights: list[float], rank: int) -> tuple
 
 
 def dot(a: list[Scalar], b: list[Scalar]) -> Scalar:
-    """The sum of products, without those that are zero for certain.
-
-    Args:
-        a: numbers.
-        b: as many.
-    """
+    """The sum of products, without those that are zero for certain."""
     total: Scalar = 0
     for x, y in zip(a, b):
         if not (scalar.is_zero(x) or scalar.is_zero(y)):

@@ -57,7 +57,6 @@ class Entry:
     """One scalar function of a relative motion.
 
     Args:
-        phi: its value.
         linear: derivative per d'.
         angular: derivative per w.
         quadratic: what is left of its second derivative for d'' = w' = 0; None if velocities are not known.
@@ -143,7 +142,6 @@ def without_half_turns(kind: str, pair: Pair, entries: list[Entry]) -> list[Entr
     not defined. Good for positions only: second derivatives are left out.
 
     Args:
-        kind: of the closure.
         pair: frame b as seen from frame a.
         entries: what :func:`loop_entries` says.
     """
@@ -177,7 +175,6 @@ def assemble(pair: Pair, entries: list[Entry]) -> tuple[Array, Array, Array, Arr
 
     Args:
         pair: the relative motion.
-        entries: functions of it.
     """
     phi = arrays.asarray([entry.phi for entry in entries])
     P = arrays.asarray([[*entry.linear, *entry.angular] for entry in entries])

@@ -40,7 +40,6 @@ def rolling_entries(item: Constraint, pair: Pair) -> list[Entry]:
     """The entries of a rolling constraint or skate.
 
     Args:
-        item: the constraint.
         pair: the body's frame as seen from the plane's.
     """
     r = item.value

@@ -62,20 +62,13 @@ class Scaling:
         return np.array(row_units(system.numbers, system.constraints, self.own.tolist(), self.length), dtype=float)
 
     def dimensionless(self, G: np.ndarray) -> np.ndarray:
-        """Gradients without units.
-
-        Args:
-            G: rows, (..., m, nv).
-        """
+        """Gradients without units."""
         return np.asarray(G * self.velocities / self.rows[:, None])
 
     def comparable(self, G: np.ndarray) -> np.ndarray:
         """The same at one position with rows that count alike: where a column is large because of some rows, and made
         smaller, others that contain it count as before: a slide that is fixed, beside a small loop; a skate under a
         vehicle with small wheels.
-
-        Args:
-            G: rows, (m, nv).
         """
         together = self._system.constraints.together
         G = self.dimensionless(G)
@@ -125,7 +118,6 @@ def loop_length(mechanism: Mechanism, item: Constraint) -> Scalar:
 
     Args:
         mechanism: with numbers, or traced scalars, in the place of its symbols.
-        item: the constraint.
     """
     radius: Scalar = sum(scalar.absolute(x) for x in (item.value, *item.coefficients))
     if item.kind.startswith("rolling"):
@@ -146,8 +138,5 @@ def column_scale(G: np.ndarray) -> np.ndarray:
 
     The angle of an orbit moves a satellite by millions of metres per radian. In metres, it is a velocity like the
     others, and rows of lengths and angles can be compared. Small columns stay small: they may be rounding.
-
-    Args:
-        G: constraint rows, (..., m, nv).
     """
     return np.asarray(1 / np.abs(G).max(axis=-2, initial=1.0))

@@ -53,7 +53,6 @@ class Solution:
     """Constrained accelerations.
 
     Args:
-        a: accelerations, (..., nv).
         multipliers: generalised constraint forces are G^T multipliers, (..., m); least norm where not unique.
         rank: of G, (...).
         unique: (..., m), true where a multiplier is the same in every solution.
@@ -93,7 +92,6 @@ def solve(
 
     Args:
         M: inertia matrices, (..., nv, nv).
-        G: constraint rows, (..., m, nv).
         f: applied minus bias forces, (..., nv).
         gamma: right sides, (..., m).
         method: one of :data:`METHODS`.
@@ -252,10 +250,7 @@ def restored_velocity(system: Constrained, t: float, q: np.ndarray, v: np.ndarra
     passes flat positions, where the least change would leave 4e-8.
 
     Args:
-        system: the constrained mechanism.
-        t: time.
         q: positions, on the constraints.
-        v: velocities.
     """
     unit, rank = system.scaling.velocities, system.pivots.rank
     _, G, rate, _ = system.evaluate("constraints", q, v, t)
@@ -315,10 +310,8 @@ def project_velocity(
     """Velocities that satisfy the constraints: v + dv with dv of least kinetic energy.
 
     Args:
-        system: the constrained mechanism.
         q: positions that satisfy the constraints, any batch shape; more than 1e-3 m or rad off them is refused.
         v: velocities to start from.
-        t: time, s.
         keep: joints, or single velocities, whose velocities must not change.
         tolerance: largest violation, relative to the size of the velocities.
         parameters: values of the parameters, (..., p) or by name; those of the system by default.
@@ -349,11 +342,9 @@ def project_acceleration(
     """Accelerations that satisfy the constraints: a + da with da of least Gaussian constraint, da^T M da.
 
     Args:
-        system: the constrained mechanism.
         q: positions that satisfy the constraints, any batch shape.
         v: velocities that satisfy the constraints; more than 1e-3 off them is refused, as of q.
         a: accelerations to start from.
-        t: time, s.
         keep: joints, or single velocities, whose accelerations must not change.
         tolerance: largest violation, relative to the size of the accelerations.
         parameters: values of the parameters, (..., p) or by name; those of the system by default.

@@ -115,10 +115,8 @@ class States:
     """Arrays over states, broadcast against each other.
 
     Args:
-        mechanism: the mechanism.
         q: positions, (..., nq); or by joint name, others neutral.
         vectors: name -> array (..., nv); or by name of a joint or a single velocity, others zero.
-        t: time, s, (...).
         parameters: values of the parameters, (..., p); the first of what a state consists of, where they are given.
     """
 
@@ -174,6 +172,5 @@ class States:
 
         Args:
             results: one array per state, in the order of iteration.
-            shape: of each.
         """
         return np.array(results, dtype=float).reshape(*self.batch, *shape)

@@ -44,7 +44,6 @@ def by_multipliers(
     Args:
         M: inertia matrix, nv x nv, positive definite.
         parents: of the velocities, for the zeros of M.
-        G: rows, m x nv.
         f: applied minus bias forces, nv.
         gamma: right side of G a = gamma, m.
         regularisation: e, added to the diagonal.
@@ -147,8 +146,6 @@ def satisfied(G: Array, a: Array, gamma: Array, in_time: bool = False) -> Scalar
     """0 if G a = gamma, NaN if not: added, it spoils what must not be believed, also where that is constant.
 
     Args:
-        G: rows, m x nv.
-        a: accelerations, nv.
         gamma: right sides, m.
         in_time: whether to judge by :data:`CONTRADICTED` instead of :data:`VIOLATED`.
     """
@@ -167,7 +164,6 @@ class Elimination:
     """L U of the square part of G that the pivots pick out; zeros are never touched.
 
     Args:
-        G: rows, m x nv.
         pivots: the order of elimination.
     """
 

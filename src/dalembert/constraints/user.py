@@ -263,7 +263,6 @@ def nonlinear_term(expression: Any, names: tuple[str, str]) -> Any:
     """The additive term of a SymPy expression in which two velocities multiply, or one occurs in any other way.
 
     Args:
-        expression: the whole.
         names: of the two velocities, or twice the same.
     """
     import sympy

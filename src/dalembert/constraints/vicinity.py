@@ -36,9 +36,6 @@ def decomposed(
     """The rows at a position, without units.
 
     Args:
-        system: the constrained mechanism.
-        q: positions.
-        t: time, s.
         tolerance: below this part of the largest, singular values count as zero.
         positional: whether only rows on positions count.
     """
@@ -60,9 +57,6 @@ def neighbours(
     farther away. Ranks that are not clear are given only where none is.
 
     Args:
-        system: the constrained mechanism.
-        q: positions.
-        t: time, s.
         tolerance: as for :func:`decomposed`.
         count: how many starts to try; more, where ranks differ or are not clear.
     """
@@ -129,8 +123,6 @@ def samples(system: Constrained, count: int = 4, spread: float = 0.3) -> list[Sa
     whose rank is not clear.
 
     Args:
-        system: the constrained mechanism.
-        count: how many.
         spread: standard deviation of the random starts, rad or lengths of the mechanism, at least metres.
     """
     if not system.constraints.count:
@@ -197,7 +189,6 @@ def least_sizes(system: Constrained, q: np.ndarray, t: np.ndarray) -> np.ndarray
     vanish, relative to the largest, (k,); 0 where there are no gradients, as of a disc that lies flat.
 
     Args:
-        system: the constrained mechanism.
         q: positions, (k, nq).
         t: times, s, (k,).
     """

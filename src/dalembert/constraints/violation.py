@@ -37,10 +37,7 @@ def violation(
     """Which constraint states violate, by how much and what to do; empty if there is none.
 
     Args:
-        system: the constrained mechanism.
-        q: positions, (..., nq).
         v: velocities, (..., nv); None if only positions matter.
-        t: time, s, (...).
         names: what positions and velocities are called.
         allowed: how much is none, like :data:`INCONSISTENT`.
         options: ``parameters``, values of the symbols, (..., k), in the place of those of the system.
@@ -79,10 +76,6 @@ def refuse_far(system: Constrained, q: np.ndarray, v: np.ndarray, t: Any, what: 
     """An error for states farther from the constraints than motions drift; what is not a number is left out.
 
     Args:
-        system: the constrained mechanism.
-        q: positions, (..., nq).
-        v: velocities, (..., nv).
-        t: time, s, (...).
         what: was asked for there.
     """
     G = system.evaluate("positions", q, t)[1]
@@ -95,13 +88,7 @@ def refuse_far(system: Constrained, q: np.ndarray, v: np.ndarray, t: Any, what: 
 
 
 def relative_violation(system: Constrained, q: np.ndarray, t: Any) -> np.ndarray:
-    """The largest violation of positions, in units of the rows, (...).
-
-    Args:
-        system: the constrained mechanism.
-        q: positions, (..., nq).
-        t: time, s, (...).
-    """
+    """The largest violation of positions, in units of the rows, (...)."""
     if not system.constraints.count:
         return np.zeros(np.broadcast_shapes(np.shape(q)[:-1], np.shape(t)))
     phi = system.evaluate("positions", q, t)[0]
@@ -116,10 +103,8 @@ def contradiction(system: Constrained, q: np.ndarray, v: np.ndarray, t: np.ndarr
     what no displacement and no change of velocity can mend counts.
 
     Args:
-        system: the constrained mechanism.
         q: positions, (k, nq).
         v: velocities, (k, nv).
-        t: times, (k,).
     """
     pivots, positional = system.pivots, system.positional
     if not (pivots.redundant and len(t)):

@@ -35,7 +35,6 @@ class CompliantSet(ForceSet):
     """Chosen force elements of a mechanism and, by the same name as the contacts have, compliant contacts.
 
     Args:
-        mechanism: the mechanism.
         names: of the force elements that act, or ``"all"``.
         contacts: names of the contacts that act, or ``"all"``.
     """

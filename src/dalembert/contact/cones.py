@@ -101,7 +101,6 @@ class ConeProblem:
 
         Args:
             start: where they begin.
-            sweeps: how many.
             solver: one of :data:`SOLVERS`.
         """
         begin = [0 if nothing else x for nothing, x in zip(self.empty, start)]
@@ -215,11 +214,7 @@ class ConeProblem:
         return [*chosen, scalar.select(better, good, bad)]
 
     def velocities(self, p: Sequence[Scalar]) -> list[Scalar]:
-        """Along all rows, u = w + A p.
-
-        Args:
-            p: impulses.
-        """
+        """Along all rows, u = w + A p."""
         return [self._velocity(k, list(p)) for k in range(len(self.A))]
 
     def _violation(self, p: list[Scalar], u: list[Scalar]) -> Scalar:

@@ -34,6 +34,7 @@ from dalembert.constraints.state import State
 from dalembert.contact.pairs import above
 from dalembert.contact.rigid import OPEN, SLIDES, STICKS, Delassus, Equalities, RigidStep
 from dalembert.contact.rows import ContactSet, RowsNow
+from dalembert.contact.strides import longest_stride
 from dalembert.contact.sweeps import after_sweeps
 from dalembert.errors import UnsupportedError
 from dalembert.kinematics.relative import Pair
@@ -61,7 +62,6 @@ def inverse_weights(layout: ContactSet, neutral: State, factors: TreeFactors) ->
     """The inverse inertias at the neutral position: means over three axes of J M^-1 J^T at centres of mass.
 
     Args:
-        layout: the contacts.
         neutral: the mechanism at its neutral position.
         factors: of its inertia matrix there.
     """
@@ -155,7 +155,6 @@ def stiffness_and_damping(solref: Sequence[Scalar], most: Scalar, h: Scalar) -> 
     Args:
         solref: time constant (s) and damping ratio; or, both negative, -stiffness and -damping.
         most: dwidth of its solimp.
-        h: length of the step, s.
     """
     first, second = solref
     most = _held(most, LEAST_IMPEDANCE, MOST_IMPEDANCE)
@@ -228,8 +227,6 @@ def convex_step(
         v: velocities before the step.
         free: velocities after it without contacts.
         impulses: of the last step, one per row: where the sweeps begin.
-        h: length of the step, s.
-        sweeps: how many.
         weights: inverse inertias at the neutral position.
         equalities: rows that hold exactly.
     """
@@ -254,6 +251,7 @@ def convex_step(
         -dot([p[k] for k in rubbing], [mean[k] for k in rubbing]),
         -dot([p[k] for k in pressing], [mean[k] for k in pressing]),
         0,
+        longest_stride(layout, rows, before, h),
     )
 
 
@@ -329,9 +327,7 @@ class _SoftProblem:
         """The scaled impulses of a block after a step downhill.
 
         Args:
-            cone: the block.
             own: its impulses, which for the two stops of one joint are parts of one row.
-            p: all impulses.
         """
         moved = []
         for k, x, scale, soft, wanted in zip(cone.rows, own, cone.scales, cone.softness, cone.wanted):

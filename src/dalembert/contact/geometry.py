@@ -114,7 +114,6 @@ def probes(
     """Centres and radii of the small spheres by which a shape touches a surface; points have none, 0.
 
     Args:
-        shape: the shape.
         at: its pose in the world.
         normal: of the surface near a point of the world.
         curved: whether the surface is no plane.

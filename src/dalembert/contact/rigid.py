@@ -36,6 +36,7 @@ from dalembert.constraints.known_rank import dot, solve_of_rank
 from dalembert.contact.choices import above
 from dalembert.contact.cones import NEVER, ConeProblem
 from dalembert.contact.rows import ContactSet, RowsNow
+from dalembert.contact.strides import longest_stride
 
 PUSH_PART = 0.2
 """Of a depth, taken away in one step while forces press the bodies together."""
@@ -62,6 +63,8 @@ class RigidStep:
         friction_loss: energy that friction took away in this step, J, dry friction of joints included.
         impact_loss: energy that impacts took away, J.
         push_work: energy that taking away depths brought in, J.
+        stride: the longest way in this step over the thickness of what could be missed, and its speed, m/s; see
+            :mod:`dalembert.contact.strides`.
         problem: what was solved, where derivatives need it.
     """
 
@@ -75,6 +78,7 @@ class RigidStep:
     friction_loss: Scalar
     impact_loss: Scalar
     push_work: Scalar
+    stride: tuple[Scalar, Scalar]
     problem: ContactProblem | None = None
 
 
@@ -83,7 +87,6 @@ class Equalities:
     """Rows that hold exactly: G v+ = G v*.
 
     Args:
-        G: rows, (m, nv).
         rank: how many are independent; all by default.
         sizes: typical diagonal entries of G M^-1 G^T; for ranks below m.
         independent: which rows were independent once; for ranks below m.
@@ -172,8 +175,6 @@ def rigid_step(
         v: velocities before the step.
         free: velocities after it without contacts.
         impulses: of the last step, one per row: where the sweeps begin.
-        h: length of the step, s.
-        sweeps: how many.
         equalities: rows that hold exactly.
         solver: one of :data:`~dalembert.contact.cones.SOLVERS`.
     """
@@ -197,6 +198,7 @@ def rigid_step(
         arrays.asarray(slip).reshape(len(normals), 2),
         arrays.asarray(problem.modes(p, after)),
         *losses,
+        longest_stride(layout, rows, before, h),
         problem,
     )
 
@@ -210,7 +212,6 @@ class ContactProblem(ConeProblem):
         A: the Delassus matrix.
         before: J v.
         without: J v*.
-        h: length of the step.
     """
 
     def __init__(
@@ -279,7 +280,6 @@ def bound(gap: Scalar, u: Scalar, free: Scalar, restitution: Scalar, h: Scalar) 
         u: normal velocity before the step.
         free: after it without contacts.
         restitution: Newton's coefficient.
-        h: length of the step.
     """
     if scalar.is_number(gap) and gap == float("inf"):
         return 0, NEVER

@@ -60,7 +60,6 @@ class PointRows:
     """Where the rows of one point of contact lie.
 
     Args:
-        name: of the point.
         contact: name of the contact that it belongs to.
         normal: number of the row.
         disks: for tangents, spin and roll their rows, and the coefficient of the contact that bounds them.
@@ -110,7 +109,6 @@ class ContactSet:
     """The contacts of a mechanism, with limits and dry friction of its joints, ready for evaluation over any scalar.
 
     Args:
-        mechanism: the mechanism.
         contacts: names of the contacts that act, or ``"all"``.
         limits: names of the joints whose ranges end in stops, ``"all"``, or none.
         friction: whether the joints have their dry friction.

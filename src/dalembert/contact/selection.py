@@ -171,8 +171,6 @@ class _Touching:
         mechanism: replaced by one with the shapes that count.
         shapes: in place of those of the mechanism, by pattern.
         only: patterns of what may touch.
-        vertices: of hulls.
-        folder: for meshes.
     """
 
     mechanism: Mechanism
@@ -329,8 +327,11 @@ class _Making:
                     for k, shape in enumerate(self.bodies.of[body]):
                         self._add(label(body, self.bodies.of[body], k), body, shape, WORLD, ground)
                 continue
-            for i, shape in enumerate(self.bodies.of[one]):
-                for j, other in enumerate(self.bodies.of[two]):
+            shapes, others = self.bodies.of[one], self.bodies.of[two]
+            if not everyone and not any(is_supported(x, y) for x in shapes for y in others):
+                raise no_pair(f"{one}-{two}", shapes[0].kind, others[0].kind)
+            for i, shape in enumerate(shapes):
+                for j, other in enumerate(others):
                     names = label(one, self.bodies.of[one], i), label(two, self.bodies.of[two], j)
                     if everyone and not _bits_agree(shape, other):
                         why = "their contype and conaffinity do not agree"
@@ -484,7 +485,6 @@ def label(body: str, shapes: Sequence[Shape], k: int) -> str:
     Args:
         body: name of its body.
         shapes: of the body.
-        k: which.
     """
     return body if len(shapes) == 1 else f"{body}/{shapes[k].name or k}"
 

@@ -29,7 +29,6 @@ class Surfaces:
     """The surfaces of a ground, somewhere in the world.
 
     Args:
-        ground: the ground.
         at: pose of its frame in the world.
     """
 
@@ -42,7 +41,6 @@ class Surfaces:
         """A point of surface k and the unit normal there, such that normal . (point - foot) is the distance.
 
         Args:
-            k: which surface.
             point: in the world, m.
         """
         if not self.curved:

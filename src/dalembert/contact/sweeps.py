@@ -32,9 +32,7 @@ def after_sweeps(problem: Swept, start: list[Scalar], sweeps: int, method: str =
     """The impulses after so many sweeps.
 
     Args:
-        problem: what is solved.
         start: the impulses to begin with.
-        sweeps: how many.
         method: of the problem, that makes one of them.
     """
     held: list[Scalar] = []

@@ -113,7 +113,6 @@ def inputs_of(dynamics: Dynamics, given: Sequence[str] | None) -> list[int]:
     """Which entries of tau have a motor.
 
     Args:
-        dynamics: of what moves.
         given: names of velocities, or of joints for all of theirs, or of the inputs of equations; all if None.
     """
     if dynamics.input_names != dynamics.velocity_names():
@@ -145,7 +144,6 @@ def forces_of(given: Any, count: int) -> np.ndarray:
     """Generalised forces as a user gives them.
 
     Args:
-        given: the numbers.
         count: how many there must be.
     """
     force = real_array(given, "tau")
@@ -158,7 +156,6 @@ def indices_of(names: Sequence[str], given: Sequence[str] | None, what: str) -> 
     """Where names stand, or an error that lists all there are.
 
     Args:
-        names: all of them.
         given: the wanted ones; all if None.
         what: one of them is, for the error.
     """
@@ -179,7 +176,6 @@ def motors_of(model: Mechanism, given: Sequence[str] | None) -> list[int]:
     """Which entries of v have a motor.
 
     Args:
-        model: the mechanism.
         given: names of velocities, or of joints for all of theirs; all if None.
     """
     names = velocity_names(model)

@@ -184,9 +184,7 @@ def add_turns(blocks: Sequence[Block], ours: Array, theirs: Array) -> None:
     """Add to our angles the whole turns that (cosine, sine) forgets, as far as mimic joints remember them.
 
     Args:
-        blocks: all joints.
         ours: our positions, (..., nq), which are changed.
-        theirs: their positions.
     """
     angles = [block.own_q for block in blocks if isinstance(block, CosineSine) and not block.follower]
     followers = [block for block in blocks if block.follower and block.gain and block.own_q in angles]

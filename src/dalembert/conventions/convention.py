@@ -271,7 +271,6 @@ def pair(
     Joints that mimic another one may be missing on the other side.
 
     Args:
-        mechanism: the mechanism here.
         library: the name of the other side, for messages.
         theirs: the joints there, by name.
         names: our name -> their name, where they differ.
@@ -377,7 +376,6 @@ def require_same_motion(convention: Convention, theirs: Any, hint: Callable[[Joi
     """ArgumentError naming the joints whose axis or place differs; a mechanism with symbols is not looked at.
 
     Args:
-        convention: the maps.
         theirs: function of their positions, giving :func:`twists` of their velocities.
         hint: a sentence, or nothing, about what the other library makes of a joint.
     """

@@ -1,13 +1,12 @@
 """Algorithms of the THESIS counted equation by equation, as its Tables 5.1, 6.1, 7.1 and 7.2 list them.
 
-The scalars here are numbers that note every multiplication and addition under the equation that is being evaluated.
-Numbers that do not depend on the state are plain and cost nothing, nor do products with 0, 1 and -1, sums with 0,
-changes of sign, sines and cosines. Equal terms are counted as often as they are computed, as printed rows count them.
+What depends on the state is a :class:`~dalembert.algorithms.tally.Tally`, whose every multiplication and addition is
+noted under the equation that is being evaluated. Numbers that do not depend on it are plain and cost nothing, nor do
+sines and cosines. Equal terms are counted as often as they are computed, as printed rows count them.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -24,12 +23,13 @@ from dalembert.algorithms.inertia_matrix.generalized_links import cross_moments
 from dalembert.algorithms.inertia_matrix.two_sided import two_sided
 from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_links, augmented_moments
 from dalembert.algorithms.sensitivity_as_printed import sensitivity_as_printed
+from dalembert.algorithms.tally import OperationCounter, Tally, vector
 from dalembert.costs.arm import Count, generic_arm
 from dalembert.kinematics.step import steps
 from dalembert.model import Tree
 
 
-class Ledger:
+class Ledger(OperationCounter):
     """Multiplications and additions of every equation."""
 
     def __init__(self) -> None:
@@ -43,79 +43,18 @@ class Ledger:
         yield
         self._line.pop()
 
-    def note(self, kind: int) -> None:
-        """One more multiplication (0) or addition (1) of the present equation."""
-        self.rows.setdefault(self._line[-1], [0, 0])[kind] += 1
+    def note(self, product: bool) -> None:
+        """One more operation of the present equation."""
+        self.rows.setdefault(self._line[-1], [0, 0])[not product] += 1
 
     def count(self, number: str) -> Count:
         """What one equation took."""
         return Count(*self.rows.get(number, (0, 0)))
 
 
-class Noted:
-    """A number that depends on the state, and notes in a ledger what is done with it.
-
-    Args:
-        value: the number.
-        ledger: where operations are noted.
-    """
-
-    __slots__ = ("ledger", "value")
-
-    def __init__(self, value: float, ledger: Ledger):
-        self.value, self.ledger = float(value), ledger
-
-    @property
-    def is_zero(self) -> bool:
-        return self.value == 0
-
-    def _sum(self, other: Any, sign: int) -> Noted:
-        x = other.value if isinstance(other, Noted) else float(other)
-        if self.value != 0 and x != 0:
-            self.ledger.note(1)
-        return Noted(self.value + sign * x, self.ledger)
-
-    def __add__(self, other: Any) -> Noted:
-        return self._sum(other, 1)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Noted:
-        return self._sum(other, -1)
-
-    def __rsub__(self, other: Any) -> Noted:
-        return (-self)._sum(other, 1)
-
-    def __mul__(self, other: Any) -> Noted:
-        x = other.value if isinstance(other, Noted) else float(other)
-        if self.value not in (0, 1, -1) and x not in (0, 1, -1):
-            self.ledger.note(0)
-        return Noted(self.value * x, self.ledger)
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> Noted:
-        return self * (1 / (other.value if isinstance(other, Noted) else float(other)))
-
-    def __rtruediv__(self, other: Any) -> Noted:
-        return Noted(1 / self.value, self.ledger) * other
-
-    def __neg__(self) -> Noted:
-        return Noted(-self.value, self.ledger)
-
-    def sin(self) -> Noted:
-        return Noted(math.sin(self.value), self.ledger)
-
-    def cos(self) -> Noted:
-        return Noted(math.cos(self.value), self.ledger)
-
-
 def _state(tree: Tree, ledger: Ledger) -> tuple[Array, Array, Array]:
     """Positions, velocities and accelerations in general position."""
-    q, v, a = (
-        arrays.asarray([Noted(0.3 + 0.137 * math.sin(7 * (k + start) + 1), ledger) for k in range(tree.nv)])
-        for start in (0, 100, 200)
-    )
+    q, v, a = (vector(tree.nv, ledger, start) for start in (0, 100, 200))
     return q, v, a
 
 
@@ -194,7 +133,7 @@ def inertia_matrix_lines(n: int, twist: str) -> dict[str, Count]:
     for i in range(n):
         z = tree.links[i].Zw[:, 0]
         f, eta = cross(z, U[i]), product(E[i], z)
-        entries[i, i] = eta[2].value if isinstance(eta[2], Noted) else eta[2]
+        entries[i, i] = eta[2].value if isinstance(eta[2], Tally) else eta[2]
         for j in reversed(range(i)):
             with line("(6.3.30b)"):
                 eta = eta + cross(outer_s[j + 1], f)

@@ -69,8 +69,6 @@ class CostTable:
 
     Args:
         number: such as ``"5.1"``.
-        title: what is counted.
-        columns: what the columns say.
         rows: name of a row -> one polynomial per column.
         total: the sum of the rows, where the rows are parts of one algorithm.
         printed: totals as printed, by column, where they are not the sum of the rows.

@@ -199,12 +199,7 @@ def to_host(x: Any) -> np.ndarray:
 
 
 def overlap(read: Sequence[Any], written: Sequence[Any]) -> bool:
-    """Whether a written array shares memory with another one; all are CuPy's and contiguous.
-
-    Args:
-        read: arrays.
-        written: arrays.
-    """
+    """Whether a written array shares memory with another one; all are CuPy's and contiguous."""
     spans = []
     for x in read:
         begin = x.data.ptr
@@ -220,11 +215,7 @@ def overlap(read: Sequence[Any], written: Sequence[Any]) -> bool:
 
 
 def device_error(name: str, error: Exception) -> DeviceError | None:
-    """What CuPy raises for lack of a device, of memory or of a compiler, as an error of ours; None for all others.
-
-    Args:
-        error: the error.
-    """
+    """What CuPy raises for lack of a device, of memory or of a compiler, as an error of ours; None for all others."""
     if isinstance(error, DalembertError):  # says what it is, also where there is no CuPy
         return None
     cp = cupy()

@@ -35,12 +35,10 @@ class CudaKernel:
     all float32 are computed in float32, all others in float64.
 
     Args:
-        name: an identifier.
         inputs: the input arrays, in calling order.
         outputs: the output arrays, in order.
         program: what to compute, or a function that gives it, called only when it is needed.
         dtype: float64 or float32 to compute in one precision always.
-        doc: documentation.
         parts: which parts of the system the elements of inputs and outputs belong to, if it has parts.
         stages: a function that gives programs which compute the same one after the other, if there are such; they are
             taken if there are more results than a thread has registers.
@@ -85,11 +83,7 @@ class CudaKernel:
         return self._program.get()
 
     def source(self, dtype: Any = np.float64) -> CudaSource:
-        """The CUDA source for one precision, as one kernel.
-
-        Args:
-            dtype: float64 or float32.
-        """
+        """The CUDA source for one precision, as one kernel."""
         return to_cuda(self.program, REALS[np.dtype(dtype)], parts=self._parts)
 
     def _get(self, device: int, dtype: np.dtype) -> Launch | StagedLaunch:
@@ -143,7 +137,6 @@ class CudaKernel:
         """Launch on memory of the current device, on CuPy's current stream; nothing is checked.
 
         Args:
-            dtype: float64 or float32.
             pointers: addresses of the inputs, then of the outputs.
             shared: bit k says that input k has one value for all states.
             count: number of states.
@@ -216,7 +209,6 @@ class CudaKernel:
         None if this is not such a case; everything is then checked and converted first.
 
         Args:
-            inputs: the input arrays.
             out: the arrays to write to, or None.
             scratch: arrays that the launch needs besides; made if None.
         """

@@ -39,7 +39,6 @@ class CudaRecurrence:
     """x[k+1] = program(x[k], held, driven[k]), for a batch of trajectories on a device.
 
     Args:
-        name: an identifier.
         state: the first inputs of the program; its outputs have the same shapes, in the same order.
         held: the inputs after them, constant during a run.
         driven: the last inputs, read from an array of rows during a run.
@@ -66,11 +65,7 @@ class CudaRecurrence:
         return self._program.get()
 
     def source(self, dtype: Any = np.float64) -> StepperSource:
-        """The CUDA source for one precision.
-
-        Args:
-            dtype: float64 or float32.
-        """
+        """The CUDA source for one precision."""
         return stepper_source(self.program, self.state, self.held, self.driven, REALS[np.dtype(dtype)])
 
     def _get(self, device: int, dtype: np.dtype) -> tuple[Any, StepperSource, int]:
@@ -103,7 +98,6 @@ class CudaRecurrence:
             final: where to write the states at the end, (N, ...) each; may be the arrays of ``state``.
             records: where to write the states before the first and after each ``every`` steps,
                 (1 + steps // every, size of a state, N) each; or None.
-            steps: number of steps.
             every: steps from record to record.
             hold: steps for which a row of the driven inputs is used.
         """

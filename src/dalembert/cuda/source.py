@@ -78,7 +78,6 @@ def to_cuda(
     """A program as CUDA source.
 
     Args:
-        program: what to print.
         real: the type of all numbers.
         threads: threads of a block, a multiple of 32; 0 for what was measured to be best. Fewer are taken if shared
             memory demands it.

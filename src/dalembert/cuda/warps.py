@@ -45,7 +45,6 @@ class Parts:
 
     Args:
         inputs: for each input array, the part of each of its elements.
-        outputs: the same for outputs.
     """
 
     inputs: tuple[tuple[int, ...], ...]
@@ -187,7 +186,6 @@ class _Divider:
 
     Args:
         assignments: phase and worker of every operation.
-        trunk: the worker of the trunk.
     """
 
     def __init__(self, program: Program, assignments: dict[int, Assignment], trunk: int):

@@ -33,7 +33,6 @@ def quantity_of(name: str, rows: bool, elements: bool) -> Quantity | None:
     """How a quantity is computed; None if there is none of this name.
 
     Args:
-        name: of the quantity.
         rows: whether constraints hold.
         elements: whether force elements act.
     """

@@ -99,11 +99,7 @@ def dynamics(
     NaN.
 
     Args:
-        s: the setting.
-        q: positions.
-        v: velocities.
         tau: generalised forces of the drives.
-        t: time.
         method: ``"multipliers"`` or ``"projection"``.
         pivots: independent rows and velocities.
         regularisation: for multipliers; see :mod:`dalembert.constraints.straight_line`.

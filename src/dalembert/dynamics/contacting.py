@@ -57,7 +57,6 @@ def equalities(s: Setting, G: Array) -> Equalities | None:
     """The constraints of a mechanism as rows that hold exactly in a step.
 
     Args:
-        s: the setting.
         G: all its rows, (m, nv).
     """
     if not len(G):
@@ -80,15 +79,12 @@ def stepped(
     """Velocities after a step with contacts.
 
     Args:
-        s: the setting.
         q: positions before the step, quaternions of unit length.
         v: velocities before it.
         a: accelerations without contacts.
         M: inertia matrix.
         G: rows of the constraints, (0, nv) without any.
         impulses: of the last step.
-        h: length of the step, s.
-        t: time.
         sweeps: of Gauss-Seidel.
         solver: of the rigid law, one of :data:`~dalembert.contact.cones.SOLVERS`.
     """
@@ -143,7 +139,7 @@ def contact_step(s: Setting, q: Array, v: Array, tau: Array, impulses: Array, h:
     losses = arrays.asarray([found.friction_loss, found.impact_loss, -found.push_work])
     return (
         after, found.v, found.impulses, found.residual, found.impulse_residual, found.normal_velocity, found.slip,
-        found.mode, losses,
+        found.mode, losses, arrays.asarray(found.stride),
     )  # fmt: skip
 
 
@@ -295,12 +291,13 @@ CONTACT: dict[str, Quantity] = {
         {
             "q_next": ("nq",), "v_next": ("n",), "impulses_next": ("contact rows",), "residual": (),
             "impulse_residual": (), "normal_velocity": ("points",), "slip": ("points", 2), "mode": ("points",),
-            "losses": (3,),
+            "losses": (3,), "stride": (2,),
         },
         contact_step,
         "A step h of semi-implicit Euler with contacts, rigid or convex: q, v and impulses after it; residuals, "
         "m/s and N s; the normal velocity of every point, its slip, m/s, its mode (0 open, 1 sticks, 2 slides); energy "
-        "lost by friction, by impacts, and (negative: brought in) by taking away depths, J.",
+        "lost by friction, by impacts, and (negative: brought in) by taking away depths, J; the longest way in this "
+        "step over the thickness of what could be missed, and its speed, m/s.",
         loads=True, options={"sweeps": SWEEPS, "solver": SOLVER}, solves=True),
     "contact_step_derivatives": Quantity(
         ("q", "v", "tau", "impulses", "h", "t"), {"A": ("2n", "2n"), "B": ("2n", "n")}, contact_step_derivatives,

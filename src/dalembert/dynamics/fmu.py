@@ -158,7 +158,6 @@ class _Chosen:
 
     Args:
         label: how its variables begin.
-        program: what computes it.
     """
 
     def __init__(self, label: str, program: Program):

@@ -221,7 +221,6 @@ def derivatives(s: Setting, q: Any, v: Any, a: Any, multipliers: Any, t: Any) ->
         q: traced positions.
         v: traced velocities.
         a: traced accelerations.
-        multipliers: traced multipliers.
         t: traced time.
     """
     tree, state = s.mechanism.tree, s.state(q, v, t)

@@ -24,7 +24,6 @@ class ByName:
 
     Args:
         mechanism: knows the joints.
-        parameters: names of the parameters.
         values: of the parameters; NaN where there is none.
         frames: on which wrenches act.
     """

@@ -19,7 +19,6 @@ class Parameters:
     """The symbols of a mechanism, then the numbers named by address. Symbols that occur in these alone are no inputs.
 
     Args:
-        mechanism: the mechanism.
         given: addresses such as ``"link7.mass"``, see :func:`dalembert.model.parameters.parameters`; or values by
             address or name of a symbol.
     """

@@ -253,7 +253,6 @@ def nonzeros(mechanism: Mechanism, both_halves: bool = False) -> list[tuple[int,
     """Row and column of the entries of the inertia matrix that can be different from zero, row by row.
 
     Args:
-        mechanism: the mechanism.
         both_halves: of the whole matrix, as for derivatives of inverse dynamics, not only of its lower half.
     """
     support, n = mechanism.tree.support, mechanism.nv

@@ -40,12 +40,7 @@ def reactions(s: Setting, q: Array, v: Array, a: Array, multipliers: Array, t: A
     the frame acted upon; zeros for constraints on joints and users' own.
 
     Args:
-        s: the setting.
-        q: positions.
-        v: velocities.
-        a: accelerations.
         multipliers: of all constraint rows.
-        t: time.
     """
     mechanism, state = s.mechanism, s.state(q, v, t)
     actions = [action for _, found in s.forces.each(state).values() for action in found]
@@ -76,10 +71,6 @@ def transmitted(mechanism: Mechanism, q: Array, v: Array, a: Array, actions: Seq
     """Wrench of the parent on the child of every joint, child's axes, about the child's origin.
 
     Args:
-        mechanism: the mechanism.
-        q: positions.
-        v: velocities.
-        a: accelerations.
         actions: everything that acts on bodies besides uniform gravity.
     """
     poses: dict[str, Transform] = {WORLD: Transform.identity()}
@@ -153,7 +144,6 @@ def reaction_name(mechanism: Mechanism, item: Joint | Constraint) -> str:
     """By what name a reaction goes: ``joint:pin`` or ``constraint:pin`` where two share theirs, as for parameters.
 
     Args:
-        mechanism: the mechanism.
         item: one of its joints, or of its constraints between frames.
     """
     shared = {x.name for x in mechanism.joints} & {x.name for x in mechanism.constraints if between_frames(x)}
@@ -205,7 +195,6 @@ class ReactionAxes:
     """Axes and point in which reactions are wanted.
 
     Args:
-        name: of the frame.
         rotation: its axes in the world, (..., 3, 3).
         origin: its origin in the world, (..., 3).
         point: about which moments are meant, components in its axes; None for the point acted upon.

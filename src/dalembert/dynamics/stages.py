@@ -17,7 +17,6 @@ class StageSpec:
     """One program of several.
 
     Args:
-        name: of the program.
         quantity: what it computes, of inputs of the whole and of what earlier steps gave.
         gives: under which names its outputs are known from then on.
         columns: whether it works on columns of matrices, all in the same way.

@@ -31,7 +31,6 @@ def write_fmu(unit: FunctionalUnit, path: Path, version: int, binary: bool | Non
     """Write a unit; a file that is there is replaced.
 
     Args:
-        unit: what to write.
         path: of the file, which ends in ``.fmu``.
         version: of FMI, 2 or 3.
         binary: whether to compile for this machine; by default if there is a C compiler, else a warning says that there

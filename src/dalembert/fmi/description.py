@@ -39,7 +39,6 @@ def model_description(unit: FunctionalUnit, version: int, token: str, tolerance:
     """``modelDescription.xml``.
 
     Args:
-        unit: what is described.
         version: of FMI, 2 or 3.
         token: by which the binary recognises its description.
         tolerance: of the integrator of co-simulation.
@@ -80,7 +79,6 @@ def build_description(unit: FunctionalUnit, sources: Sequence[str]) -> str:
     """``sources/buildDescription.xml`` of FMI 3.
 
     Args:
-        unit: what is built.
         sources: names of the C files to compile.
     """
     files = [_element("SourceFile", {"name": name}) for name in sources]

@@ -42,7 +42,6 @@ def fail(text: str, why: str) -> NoReturn:
     """Raise a FormatError about an expression.
 
     Args:
-        text: the expression.
         why: what is wrong with it, as the rest of a sentence.
     """
     shown = text if len(text) <= 60 else text[:57] + "..."
@@ -162,6 +161,8 @@ class Exact:
         value = None if None in numbers else self.floats.call(function, *numbers)
         if function == "sqrt":
             self._root(*expressions)
+        if function == "exp":
+            self._exponent(*expressions)
         if value is None:
             self.work += sum(_functions(x) for x in expressions) + 1
             if self.work > MAX_WORK:
@@ -225,6 +226,14 @@ class Exact:
         if radicand.is_Rational and _bits(radicand) > 128:  # SymPy takes out square factors, and factoring is slow
             fail(self.text, "takes the root of a number with too many digits")
 
+    def _exponent(self, exponent: Any) -> None:
+        """Refuse what SymPy would make powers of integers of: exp(1e15*log(2)) is 2**1000000000000000 to it."""
+        from sympy import log
+
+        for term in exponent.as_ordered_terms() if exponent.has(log) else ():
+            if not term.free_symbols and abs(term.evalf(5)) > MAX_LOGARITHM:
+                fail(self.text, "leads to numbers with too many digits")
+
     def _small(self, expression: Any) -> Any:
         if expression.is_Rational and _bits(expression) > MAX_BITS:
             fail(self.text, "leads to numbers with too many digits")
@@ -260,6 +269,7 @@ FUNCTIONS = (
     "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "sqrt",
     "exp", "log", "abs",
 )  # fmt: skip
+MAX_LOGARITHM = 700  # of the largest floats
 RESERVED = {*PI, *FUNCTIONS, "nan", "inf"}
 DEGREES = ("deg", "degree", "degrees")
 RADIANS = "; an angle is in radians, 90 degrees are pi/2"

@@ -135,7 +135,13 @@ class _Scene:
                 for node in scene.all("node"):
                     found += self._node(node, base, 0)
             return found
-        except (ValueError, IndexError, KeyError, TypeError, RuntimeError) as error:  # the last: a StopIteration
+        except (
+            ValueError,
+            ArithmeticError,
+            LookupError,
+            TypeError,
+            RuntimeError,
+        ) as error:  # the last: a StopIteration
             if isinstance(error, FormatError):
                 raise
             raise FormatError(f"this Collada file cannot be understood: {error!r}", self.file) from error

@@ -36,7 +36,6 @@ def is_of_model(file: Path, address: str, folder: Path | None) -> bool:
 
     Args:
         file: what :func:`locate` found.
-        address: for which.
         folder: of the model, if it came from a file.
     """
     owners: list[Path] = []

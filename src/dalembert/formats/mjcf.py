@@ -266,7 +266,6 @@ def pose(position: Array, quaternion: Array) -> Transform:
     """A pose from MuJoCo's position and quaternion (scalar first).
 
     Args:
-        position: origin.
         quaternion: w, x, y, z; normalised here.
     """
     w, x, y, z = (float(c) for c in quaternion)

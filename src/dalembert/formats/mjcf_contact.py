@@ -27,8 +27,6 @@ class Geoms:
     """The geoms of a compiled MuJoCo model as shapes.
 
     Args:
-        mujoco: the module.
-        model: the model.
         pose: of position and quaternion.
     """
 
@@ -114,7 +112,6 @@ def collisions(geoms: Geoms, body: int) -> tuple[Shape, ...]:
     """The shapes of a body that can touch.
 
     Args:
-        geoms: of the model.
         body: its number in the model.
     """
     return tuple(shape for shape in map(geoms.shape, geoms.of_body(body)) if shape is not None)
@@ -130,7 +127,6 @@ def contacts(geoms: Geoms, bodies: list[str]) -> tuple[tuple[Contact, ...], Note
     parents with their children (unless the parent is the world or the file says otherwise).
 
     Args:
-        geoms: of the model.
         bodies: names of the mechanism's bodies, by their numbers in the model.
     """
     maker = _Maker(geoms, bodies)

@@ -138,9 +138,7 @@ class SdfContext:
     """What all scopes of a file share.
 
     Args:
-        version: of the format.
         folder: from which included files are found; None for a text.
-        notes: of the reader.
     """
 
     version: tuple[int, int]
@@ -155,7 +153,6 @@ class SdfScope:
         element: ``<model>``, ``<world>``, or ``<sdf>`` with models.
         prefix: of the names inside, for the mechanism.
         outer: the scope around it.
-        context: of the file.
         depth: how many models are around it.
     """
 
@@ -347,10 +344,6 @@ class SdfJoint:
     """A joint between two links.
 
     Args:
-        name: in the mechanism.
-        element: of the file.
-        scope: it stands in.
-        kind: of the model.
         parent: name of the parent link, in the mechanism.
         child: name of the child link.
         placement: the joint frame in the world.
@@ -371,7 +364,6 @@ class SdfTree:
     Args:
         whole: the outermost scope.
         base: see :func:`read_sdf`.
-        notes: of the reader.
     """
 
     def __init__(self, whole: SdfScope, base: str, notes: list[str]):

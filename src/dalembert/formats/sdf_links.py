@@ -58,7 +58,6 @@ def number(element: Element, *, least: float = -math.inf, infinite: bool = False
     """The number in an element.
 
     Args:
-        element: the element.
         least: smallest allowed value.
         infinite: accept infinity.
     """
@@ -72,7 +71,6 @@ def numbers(element: Element, count: int, infinite: bool = False) -> tuple[float
     """The numbers in an element.
 
     Args:
-        element: the element.
         count: how many there must be.
         infinite: accept infinity.
     """
@@ -91,11 +89,7 @@ def numbers(element: Element, count: int, infinite: bool = False) -> tuple[float
 
 
 def pose(element: Element | None) -> Transform:
-    """The transform in a ``<pose>``; identity if there is none or nothing in it.
-
-    Args:
-        element: the element, or None.
-    """
+    """The transform in a ``<pose>``; identity if there is none or nothing in it."""
     if element is None or not element.text.strip():
         return Transform.identity()
     form = element.attributes.get("rotation_format", "euler_rpy")
@@ -120,11 +114,7 @@ def _snapped(angle: float) -> float:
 
 
 def inertia(link: Element | None) -> Inertia | None:
-    """Mass distribution of a link in its axes; None if it has no ``<inertial>``, and for None what SDF says then.
-
-    Args:
-        link: the element, or None.
-    """
+    """Mass distribution of a link in its axes; None if it has no ``<inertial>``, and for None what SDF says then."""
     if link is None:
         return Inertia(1.0, np.zeros(3), np.eye(3))
     element = link.one("inertial")
@@ -152,12 +142,7 @@ def inertia(link: Element | None) -> Inertia | None:
 
 
 def shapes(link: Element, notes: list[str]) -> tuple[Shape, ...]:
-    """The visual geometry of a link.
-
-    Args:
-        link: the element.
-        notes: of the reader.
-    """
+    """The visual geometry of a link."""
     found = []
     for visual in link.all("visual"):
         for shape in _geometry(visual, notes):
@@ -167,12 +152,7 @@ def shapes(link: Element, notes: list[str]) -> tuple[Shape, ...]:
 
 
 def collisions(link: Element, notes: list[str]) -> tuple[Shape, ...]:
-    """The collision geometry of a link, with its coefficient of friction.
-
-    Args:
-        link: the element.
-        notes: of the reader.
-    """
+    """The collision geometry of a link, with its coefficient of friction."""
     found = []
     for collision in link.all("collision"):
         for shape in _geometry(collision, notes):

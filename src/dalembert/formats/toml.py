@@ -571,7 +571,6 @@ class TomlDocument:
     """How the numbers of one file are to be read.
 
     Args:
-        file: for messages.
         text: the file's text, for line numbers.
         declared: names in the ``[parameters]`` table; None if there is no such table.
         values: the numbers that symbols stand for; None if they stay symbols.

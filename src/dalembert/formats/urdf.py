@@ -382,7 +382,6 @@ def number(
 
     Args:
         element: the element that carries it.
-        name: of the attribute.
         default: what a missing attribute means; None if it must be there.
         least: smallest allowed value.
         infinite: accept infinity, and read anything from ``UNLIMITED`` on as infinity.
@@ -418,7 +417,6 @@ def numbers(element: Element, name: str, count: int, default: tuple[float, ...] 
 
     Args:
         element: the element that carries it.
-        name: of the attribute.
         count: how many numbers it must hold.
         default: what a missing attribute means; None if it must be there.
     """
@@ -463,7 +461,6 @@ def axis(joint: Element, findings: Findings) -> Array:
     """The unit vector of a joint's ``<axis>``; x if it has none.
 
     Args:
-        joint: the joint element.
         findings: remembers axes that were not unit vectors.
     """
     element = joint.one("axis")

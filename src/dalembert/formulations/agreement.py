@@ -24,7 +24,6 @@ class AgreementRow:
         who: the route or algorithm.
         against: the one it differs from most.
         error: worst relative error over all states.
-        tolerance: what is allowed.
     """
 
     quantity: str

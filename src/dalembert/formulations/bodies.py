@@ -213,7 +213,6 @@ class _Inputs:
 
     Args:
         scope: the symbols of the derivation.
-        program: of the formulas.
     """
 
     def __init__(self, scope: Scope, program: Program):

@@ -54,7 +54,6 @@ def christoffel_symbols(system: MultibodySystem, M: np.ndarray) -> np.ndarray:
 
     Args:
         system: the system; its velocities must be the rates of its coordinates.
-        M: its mass matrix.
     """
     if system.quaternions:
         raise UnsupportedError(
@@ -71,12 +70,7 @@ def christoffel_symbols(system: MultibodySystem, M: np.ndarray) -> np.ndarray:
 
 
 def mass_matrix_slopes(system: MultibodySystem, M: np.ndarray) -> np.ndarray:
-    """m_ijk = dm_ij/dq_k of KHATIB, n x n x n.
-
-    Args:
-        system: the system.
-        M: its mass matrix.
-    """
+    """m_ijk = dm_ij/dq_k of KHATIB, n x n x n."""
     n = system.n
     upper = [(i, j) for i in range(n) for j in range(i, n)]
     dM = np.zeros((n, n, n), dtype=object)
@@ -86,12 +80,7 @@ def mass_matrix_slopes(system: MultibodySystem, M: np.ndarray) -> np.ndarray:
 
 
 def christoffel_steps(system: MultibodySystem, M: np.ndarray) -> list[DerivationStep]:
-    """KHATIB's way to the velocity forces: m_ijk, b_ijk and the matrices B and C, of small systems.
-
-    Args:
-        system: the system.
-        M: its mass matrix.
-    """
+    """KHATIB's way to the velocity forces: m_ijk, b_ijk and the matrices B and C, of small systems."""
     if system.quaternions or not 0 < system.n <= FEW_FREEDOMS:
         return []
     b = christoffel_symbols(system, M)

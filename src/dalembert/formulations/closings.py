@@ -32,7 +32,6 @@ class Assemblies:
     """States with closed loops, all of one mobility, drawn as they are needed.
 
     Args:
-        system: the system.
         states: all inputs of each, without end or few.
         others: freedoms that loops leave which close in another way.
         choice: by what the way was chosen, in words.
@@ -57,11 +56,7 @@ class Assemblies:
         return numbers and numbers + (" freedom" if self.others == (1,) else " freedoms")
 
     def at(self, values: np.ndarray) -> np.ndarray:
-        """Numbers for expressions in q, t and parameters, (states, *shape), where they exist if they do anywhere.
-
-        Args:
-            values: array of expressions.
-        """
+        """Numbers for expressions in q, t and parameters, (states, *shape), where they exist if they do anywhere."""
         results: list[np.ndarray] = []
         lost: list[np.ndarray] = []
         program = program_of(self.system.scope.graph, {"values": values}, "values")
@@ -90,8 +85,6 @@ def assemblies(system: MultibodySystem, A: np.ndarray, reference: np.ndarray | N
     the random ones that leave a freedom if it is.
 
     Args:
-        system: the system.
-        A: the rows.
         reference: positions, which need not close loops.
     """
     if system.constraints is None:
@@ -169,9 +162,6 @@ class _Surroundings:
     """Assemblies around a position.
 
     Args:
-        system: the system.
-        close: closes its loops.
-        q: the position.
         numbers: evaluates the rows at states.
         typical: the rows at typical states, for their size.
     """

@@ -20,7 +20,6 @@ def external_forces(system: MultibodySystem, frames: Sequence[str]) -> np.ndarra
     """Generalised forces of wrenches on frames (PARSA (28)); each wrench becomes an input of six numbers.
 
     Args:
-        system: the system.
         frames: the frames on which wrenches ``[force; moment]`` act, frame axes, about the frame's origin.
     """
     if not frames:
@@ -42,7 +41,6 @@ def velocities_called(system: MultibodySystem, name: str) -> list[int]:
     """Where the velocities of a joint, or else a single one, lie in v; nowhere, if none is called so.
 
     Args:
-        system: the system.
         name: of a joint or of a velocity.
     """
     of_joint = [k for k, (_, joint) in enumerate(system.velocity_names) if joint == name]
@@ -53,7 +51,6 @@ def driven_velocities(system: MultibodySystem, actuated: Sequence[str] | None) -
     """For every input the place in v of the velocity that it drives; all of them by default.
 
     Args:
-        system: the system.
         actuated: names of joints, in the order of the inputs; a joint of several degrees takes several inputs.
     """
     if actuated is None:
@@ -74,7 +71,6 @@ def input_map(system: MultibodySystem, driven: Sequence[int]) -> np.ndarray:
     """D, n x inputs: ones where an input drives a velocity.
 
     Args:
-        system: the system.
         driven: what :func:`driven_velocities` gives.
     """
     return np.eye(system.n, dtype=int).astype(object)[:, list(driven)]
@@ -107,9 +103,6 @@ def completed(
     """Equations of motion in the velocities of the system, constraints by multipliers.
 
     Args:
-        system: the system.
-        method: name of the method.
-        M: mass matrix.
         c: centrifugal and Coriolis forces.
         g: gravity forces.
         steps: the derivation so far.

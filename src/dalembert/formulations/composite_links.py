@@ -25,7 +25,6 @@ def _columns(p: Paper, own: Callable[[int, Array, Array], tuple[Array, Array]]) 
     """D from the force and moment that a unit acceleration of each joint needs, carried to the base.
 
     Args:
-        p: the paper.
         own: of a link, its Zw and Zv columns: force and moment at its own joint.
     """
     blocks: dict[tuple[int, int], Array] = {}

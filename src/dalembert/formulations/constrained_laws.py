@@ -38,9 +38,6 @@ class SampledMotion:
     """A state on the constraints and its acceleration without drives.
 
     Args:
-        q: positions.
-        v: velocities.
-        t: time, s.
         a: accelerations, as derived.
         scale: what errors are measured by.
     """
@@ -148,7 +145,6 @@ def closed_near(
         system: the mechanism with its constraints.
         q: random positions.
         home: where to close loops instead; None if nobody said.
-        t: time, s.
         rng: source of deviations from home.
         said: receives a remark where random positions lead to no assembly.
     """

@@ -97,7 +97,6 @@ def touching(dyn: Dynamics, q: Array, wanted: float, within: float) -> Array:
 
     Args:
         dyn: of a mechanism with contacts.
-        q: positions.
         wanted: the smallest gap, m.
         within: of what is wanted, m.
     """
@@ -250,10 +249,6 @@ def settled(
 
     Args:
         dyn: of a mechanism with contacts.
-        q: positions.
-        v: velocities.
-        tau: generalised forces.
-        h: length of the step, s.
         sweeps: of one call; the next begins with its impulses.
     """
     kernel = dyn.kernel("contact_step", sweeps=sweeps)

@@ -139,7 +139,6 @@ def positions_of(mechanism: Mechanism, given: Any, what: str) -> np.ndarray:
     """Positions as an array, quaternions of unit length.
 
     Args:
-        mechanism: the mechanism.
         given: nq numbers, or numbers by joint name, others at their neutral value.
         what: they are, for messages.
     """

@@ -42,10 +42,14 @@ def equations_text(equations: Equations) -> str:
     shown = ["mass_matrix", "coriolis", "gravity", "passive", "external", "constraint_matrix", "constraint_bias"]
     if not velocities_are_rates(equations):
         shown.append("kinematics")
+    forms = forms_of(equations, Notation())
     for name in shown:
         if name in parts:
             part = parts[name]
-            lines += str(part).splitlines() if n <= LARGEST_SHOWN else [_summary(part)]
+            lines += part.text(forms.signed).splitlines() if n <= LARGEST_SHOWN else [_summary(part)]
+    if forms.assumed:
+        positive = ", ".join(f"{x} > 0" for x in forms.assumed)
+        lines += ["", f"written for {positive}; sympy() has the formulas that hold everywhere"]
     if equations.omitted:
         lines += ["", f"left out: {'; '.join(equations.omitted)}"]
     lines += ["", equations.cite()]
@@ -70,7 +74,6 @@ def depends_on(part: DerivedQuantity, *arguments: str) -> str:
     """The arguments of a part in the law, with velocities and time where it depends on these.
 
     Args:
-        part: of the equations.
         arguments: what such parts depend on in general.
     """
     scope = part.scope

@@ -69,7 +69,6 @@ def checked(equations: Equations, tolerance: float = AGREEMENT_TOLERANCE) -> Agr
     known what they were derived from, that by another route.
 
     Args:
-        equations: any.
         tolerance: allowed relative error of every row.
     """
     found = [checked_by_laws(equations)]

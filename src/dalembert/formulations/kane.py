@@ -115,7 +115,6 @@ def body_velocities(system: MultibodySystem, v: np.ndarray | None = None) -> Vel
     """w_i in body axes and the velocity of the centre of mass in inertial axes, of every body; speeds of the rotors.
 
     Args:
-        system: the system.
         v: its velocities as expressions; by default they are inputs.
     """
     v = system.v if v is None else v
@@ -285,9 +284,6 @@ def _motion_steps(
     """Jacobians, or partial velocities, of every body of a small system.
 
     Args:
-        system: the system.
-        title: headline.
-        text: explanation.
         letter: J or T.
         formula: the general equation, LaTeX.
     """
@@ -306,7 +302,6 @@ def _acceleration_step(
     """Accelerations of the bodies without the derivatives of the speeds.
 
     Args:
-        system: the system.
         velocities: angular and linear velocity of every body, and speeds of rotors, which are not shown.
         reduced: whether the speeds u are others than the velocities v.
     """
@@ -335,8 +330,6 @@ def _projection_step(system: MultibodySystem, M: Any, c: Any, g: Any, reduced: b
     """Inertia and active forces projected on the partial velocities.
 
     Args:
-        system: the system.
-        M: mass matrix.
         c: centrifugal and Coriolis forces.
         g: gravity forces.
         reduced: whether the speeds u are others than the velocities v.

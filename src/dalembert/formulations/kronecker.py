@@ -64,7 +64,6 @@ def kronecker(
     """Equations of motion in Kronecker form.
 
     Args:
-        system: the system.
         wrenches: frames on which external wrenches act; each becomes an input.
         actuated: names of the driven joints; all by default.
     """
@@ -108,7 +107,6 @@ def khang(system: MultibodySystem, values: np.ndarray) -> np.ndarray:
     Where rates are not velocities it is the derivative along each velocity, dA/dq (E x Gamma).
 
     Args:
-        system: the system.
         values: vector or matrix of expressions.
     """
     matrix = np.array(values, dtype=object)
@@ -136,7 +134,6 @@ def coriolis_nguyen(dM: np.ndarray, v: np.ndarray) -> np.ndarray:
 
     Args:
         dM: Khang derivative of the mass matrix.
-        v: velocities.
     """
     E = np.eye(len(dM), dtype=int)
     return product(dM, kron(E, v)) - product(dM, kron(v, E)).T / 2

@@ -81,8 +81,6 @@ def virtual_power(mechanism: Mechanism, q: np.ndarray, actions: Sequence[Action]
     """Power of forces and moments on bodies per velocity, nv: poses are moved along each velocity, by complex steps.
 
     Args:
-        mechanism: the mechanism.
-        q: positions.
         actions: what acts on which body.
     """
     result = np.zeros(mechanism.nv)

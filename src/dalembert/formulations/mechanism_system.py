@@ -37,7 +37,6 @@ class TracedMechanism:
     """A mechanism as traced scalars.
 
     Args:
-        mechanism: the original.
         scope: symbols: inputs ``q``, ``v`` and one for every symbol of the mechanism.
         tree: its links with traced scalars for symbols.
         matter: for every link the mass distribution of all bodies it carries, in link axes.
@@ -202,10 +201,7 @@ def system_of(
     """A mechanism as a system of moving bodies.
 
     Args:
-        mechanism: the mechanism.
-        coordinates: names of the coordinates.
         include: see :func:`dalembert.formulations.derive.derive`.
-        elements: the same.
     """
     return system_around(traced(mechanism, coordinates), include, elements)
 
@@ -218,7 +214,6 @@ def system_around(
     Args:
         trace: the mechanism as traced scalars.
         include: see :func:`dalembert.formulations.derive.derive`.
-        elements: the same.
         bodies: false to leave the bodies out, for routes that need only frames, loads and constraints.
     """
     mechanism = trace.mechanism

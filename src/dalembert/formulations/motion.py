@@ -367,7 +367,6 @@ class EquationParameters:
 
     Args:
         mechanism: the layout of the states, with bodies if these are known.
-        equations: of motion.
         given: values by name.
     """
 

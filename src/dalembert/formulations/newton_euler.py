@@ -55,10 +55,7 @@ def newton_euler(
     """Equations of motion of a mechanism by the recursive Newton-Euler algorithms.
 
     Args:
-        mechanism: the mechanism.
-        coordinates: names of the coordinates.
         include: see :func:`dalembert.formulations.derive.derive`.
-        elements: the same.
         wrenches: frames on which external wrenches act; each becomes an input.
         actuated: names of the driven joints; all by default.
         field: gravity that depends on position, in the place of the uniform gravity of the mechanism.

@@ -85,8 +85,6 @@ class Paper:
 
         Args:
             title: see :class:`~dalembert.formulations.equations.DerivationStep`.
-            text: the same.
-            formula: the same.
         """
         self.steps.append(DerivationStep(title, text, tuple(self._shown), formula))
         self._shown = []
@@ -113,7 +111,6 @@ class Paper:
         Args:
             letter: what it is called, LaTeX.
             name: the same as an identifier.
-            index: of the link.
             values: array of expressions and numbers.
         """
         values = self.show(letter, name, index, values)
@@ -176,7 +173,6 @@ class Paper:
 
         Args:
             name: ``m``, ``r``, ``I``, ``n`` (first moment) or ``J`` (second moments, the integral of r r^T dm).
-            i: which link.
         """
         matter, moments = self.matter[i], self.links[i].moments
         found = {"m": matter.mass, "r": matter.center, "I": matter.tensor, "n": moments.first, "J": moments.second}
@@ -195,12 +191,7 @@ class Paper:
         return product(self.A[i].T, values)
 
     def link_step(self, phase: str, i: int) -> None:
-        """End a step about one link.
-
-        Args:
-            phase: what is done.
-            i: which link.
-        """
+        """End a step about one link."""
         link = self.links[i]
         self.step(f"{phase}: link {i + 1}, {link.name}", f"Carried by the {link.kind} joint {link.joint}.")
 

@@ -61,7 +61,6 @@ def velocity_constraints(system: MultibodySystem, items: Sequence[Any]) -> tuple
     """A, b and a name for each row: those of the mechanism, then what the user demands.
 
     Args:
-        system: the system.
         items: each a SymPy expression, linear in the velocities, that vanishes, or an equation of that kind; or a
             callable that makes such expressions from the system. The symbol ``t`` is time.
     """

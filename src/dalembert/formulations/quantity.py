@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -188,11 +188,19 @@ class DerivedQuantity:
         return f"$\\displaystyle {self.equation_latex()}$"
 
     def __str__(self) -> str:
+        return self.text(lambda entry: entry)
+
+    def text(self, written_as: Callable[[Any], Any]) -> str:
+        """The entries line by line, zeros left out; the number of operations where they are long.
+
+        Args:
+            written_as: what is written for an entry, a function of SymPy expressions.
+        """
         if not self.is_short:
             return f"{self.name} {list(self.shape)}: {self.cost.operations} operations"
         from sympy import sstr
 
-        written = [sstr(entry, full_prec=False) for entry in self._rows or ()]  # 0.5, not 0.500000000000000
+        written = [sstr(written_as(entry), full_prec=False) for entry in self._rows or ()]  # 0.5, not 0.50000000000000
         if self.shape == ():
             return f"{self.name} = {written[0]}"
         entries = zip(np.ndindex(self.shape), written)
@@ -290,7 +298,6 @@ def kernel_of(quantity: DerivedQuantity, level: int | None = None) -> Kernel:
     Its inputs are the positions ``q`` and, of velocities, parameters and other inputs, those that matter.
 
     Args:
-        quantity: what to compute.
         level: of optimisation, see :func:`dalembert.tracing.passes.optimise`; by default 1, for very large programs 0.
     """
     from dalembert.native.kernel import Kernel
@@ -305,11 +312,7 @@ def _optimised(program: Program) -> Program:
 
 
 def cost_together(quantities: Sequence[DerivedQuantity]) -> Cost:
-    """Operations of several quantities computed at once, in whichever of their two forms that takes fewer.
-
-    Args:
-        quantities: of one derivation.
-    """
+    """Operations of several quantities computed at once, in whichever of their two forms that takes fewer."""
     scope = quantities[0].scope
     forms = [{x.name: x.compact for x in quantities}, {x.name: x.values for x in quantities}]
     return min((cost(_optimised(scope.program(form, "together"))) for form in forms), key=lambda x: x.operations)
@@ -334,7 +337,6 @@ def packed(program: Program, together: Sequence[str], last: Sequence[str]) -> Pr
     """The same program with some scalar inputs joined to one vector ``parameters``, and others moved to the end.
 
     Args:
-        program: any program.
         together: names of the scalar inputs that become entries of ``parameters``, whether they occur or not.
         last: names of the inputs that go last if they stay on their own.
     """

@@ -39,7 +39,6 @@ def _outward(p: Paper, spin: Callable[[int, Array, Array, Array], None], tensors
     """Motion of every link in its own axes, and what a link needs by itself.
 
     Args:
-        p: the paper.
         spin: defines, for a link with its w, wd (or Om) and sdd, what the link needs.
         tensors: with the tensors Om of angular acceleration instead of products of vectors.
     """
@@ -318,7 +317,6 @@ def _transformations(p: Paper, big: bool) -> tuple[list[Array], list[Array], lis
     """W, Wd and Wdd of every link, and its A, all 4 x 4 or all 3 x 3; a step for each link.
 
     Args:
-        p: the paper.
         big: homogeneous transformations instead of rotations.
     """
     W: list[Array] = []

@@ -69,7 +69,6 @@ def at_point(frame: FrameMatrices, p: Array) -> tuple[Array, Array]:
     """J_TG and H_TG of a point fixed in the frame: (79), (88).
 
     Args:
-        frame: matrices of the frame.
         p: from the frame's origin to the point, in the same axes.
     """
     n = frame.J_T.shape[1]

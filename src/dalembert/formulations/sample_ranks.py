@@ -88,7 +88,6 @@ def follows_always(samples: np.ndarray, row: int, basis: list[int]) -> bool:
 
     Args:
         samples: numbers at some states, (states, rows, columns).
-        row: which row.
         basis: rows that are independent at typical states.
     """
     shares = [Decomposition.of(x[basis]).solve_transposed(x[row]) for x in samples]

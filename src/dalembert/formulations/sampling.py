@@ -26,11 +26,6 @@ def sampled(system: MultibodySystem, values: np.ndarray, states: int = 5) -> np.
     """Values of expressions in q, t and parameters at some typical states, (states, *shape); loops are closed.
 
     States at which a value does not exist give way to others, if such are found.
-
-    Args:
-        system: the system.
-        values: array of expressions.
-        states: how many.
     """
     program = program_of(system.scope.graph, {"values": values}, "values")
     close = None if system.constraints is None else LoopCloser(system)
@@ -50,7 +45,6 @@ def typical_inputs(system: MultibodySystem, rng: np.random.Generator, known: Map
     """Random numbers for all inputs; parameters are positive and of the order of one.
 
     Args:
-        system: the system.
         rng: source of randomness.
         known: inputs that are given.
     """
@@ -92,7 +86,6 @@ class LoopCloser:
         """Change ``q`` among the inputs; false if no start arrives.
 
         Args:
-            inputs: all inputs.
             rng: source of further starting points, anywhere; none by default.
         """
         q = inputs["q"].copy()

@@ -238,7 +238,6 @@ class Scope:
 
         Args:
             outputs: name -> array of traced scalars and numbers.
-            name: of the program.
         """
         return without_unused_inputs(program_of(self.graph, outputs, name))
 
@@ -247,7 +246,6 @@ def without_unused_inputs(program: Program, keep: Sequence[str] = ()) -> Program
     """The same program without the inputs of which it uses no element.
 
     Args:
-        program: any program.
         keep: names of inputs that stay in any case.
     """
     needed = {node.args[0] for node in program.nodes if node.op == "input"}
@@ -264,8 +262,6 @@ def with_inputs(scope: Scope, values: np.ndarray, replacements: Mapping[str, Any
     """Expressions with others in the place of whole inputs.
 
     Args:
-        scope: the symbols.
-        values: array of expressions.
         replacements: by input, what takes its place.
     """
     graph = scope.graph

@@ -102,7 +102,6 @@ def choose_speeds(
     """Speeds as the user wants them, or an independent part of the velocities.
 
     Args:
-        system: the system.
         speeds: see :func:`dalembert.formulations.kane.kane`.
         pfaffian: see there.
         independent: see there.

@@ -32,7 +32,6 @@ def gravity_formula(system: MultibodySystem, jacobian: str, reduced: bool = Fals
     """How gravity forces follow from the potential energy, LaTeX.
 
     Args:
-        system: the system.
         jacobian: what the Jacobian of a centre of mass is called, LaTeX; a field needs none.
         reduced: whether forces in a field are those of speeds u, which are others than the velocities v.
     """
@@ -56,7 +55,6 @@ def closing_steps(
     """What acts besides inertia and gravity, and constraints that hold by multipliers.
 
     Args:
-        system: the system.
         parts: of the equations, by name.
         reduced: whether forces are those of speeds u, which are others than the velocities v.
     """

@@ -30,7 +30,6 @@ def substituted(equations: Equations, values: Mapping[Any, Any]) -> Equations:
     """The same equations over a new scope, from which the substituted parameters are gone.
 
     Args:
-        equations: any.
         values: by symbol, or name of a symbol, a number or SymPy expression.
     """
     old = equations.scope
@@ -198,11 +197,7 @@ def stored(equations: Equations) -> dict[str, Any]:
 
 
 def restored(data: dict[str, Any]) -> Equations:
-    """The equations that :func:`stored` describes.
-
-    Args:
-        data: what it gave.
-    """
+    """The equations that :func:`stored` describes."""
     scope = Scope()
     for port, symbols in data["names"].items():
         if port in data["parameters"]:

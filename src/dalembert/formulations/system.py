@@ -33,7 +33,6 @@ class MovingBody:
 
     Args:
         name: of the body.
-        mass: its mass.
         inertia: 3 x 3 inertia about the centre of mass, body axes; None for a particle.
         rotation: R, body to inertial components.
         center: position of the centre of mass, inertial axes.
@@ -94,8 +93,6 @@ class MultibodySystem:
     """Bodies, coordinates and loads of one derivation.
 
     Args:
-        name: for display.
-        scope: the symbols.
         q: position coordinates.
         v: velocities, the input ``v`` of the scope.
         qdot: rates of the coordinates as a function of q and v.
@@ -145,7 +142,6 @@ class MultibodySystem:
         """Time derivative of functions of q (and t), velocities held constant.
 
         Args:
-            values: array of expressions.
             qdot: rates of the coordinates; by default those of the system.
         """
         rates = list(self.qdot if qdot is None else qdot)
@@ -159,8 +155,6 @@ def quantity(system: MultibodySystem, name: str, symbol: str, values: Any) -> De
     """A quantity of this system.
 
     Args:
-        system: the system.
-        name: an identifier.
         symbol: in LaTeX.
         values: array of traced scalars and numbers.
     """
@@ -197,7 +191,6 @@ def with_rotors(system: MultibodySystem, M: np.ndarray) -> np.ndarray:
     """The mass matrix with the inertia of the rotors added.
 
     Args:
-        system: the system.
         M: mass matrix of the bodies.
     """
     return M + rotor_matrix(system) if system.rotors else M

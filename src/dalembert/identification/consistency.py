@@ -30,7 +30,6 @@ class DefiniteBlock:
     """Some entries of x that must make a positive definite matrix P = sum of x_k E_k.
 
     Args:
-        part: which entries.
         units: E_k, (k, d, d).
         inverse: of the initial matrix.
     """
@@ -58,7 +57,6 @@ def most_plausible(
     Args:
         G: measured are the combinations G x.
         values: what was measured.
-        covariance: of the values.
         initial: x to start from; its bodies are consistent.
         bodies: how many.
         gamma: weight of the initial bodies.

@@ -263,7 +263,6 @@ def solved(R: np.ndarray, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray,
 
     Args:
         R: a :func:`triangle`, or several, one above the other.
-        names: of the values.
     """
     count = R.shape[-1] - 1
     lengths = np.linalg.norm(R[:, :count], axis=0)
@@ -326,7 +325,6 @@ class LeastSquaresFit:
         rest: what the unknown parameters have to explain of them, (T, nv).
         left: what least squares leave, (T, nv).
         values: the combinations by least squares, (b,).
-        covariance: of the values.
         freedom: number of measurements beyond that of values; infinite if the noise is known.
         noise: of each torque, if it is known, (nv,).
     """
@@ -344,7 +342,6 @@ def doubts(record: LeastSquaresFit, visible: Visible, found: np.ndarray, guess: 
     """What should make one look at the measurements again, in words.
 
     Args:
-        record: the measurements.
         visible: the combinations of parameters that torques show.
         found: the parameters of real bodies and drives.
         guess: torques that the initial bodies would need, (T, nv), if there are such bodies.

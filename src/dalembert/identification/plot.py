@@ -22,7 +22,6 @@ def plot_torques(found: Identification, t: Any, other: tuple[np.ndarray, np.ndar
     """Measured torques, those of the model and their difference, one row for each velocity.
 
     Args:
-        found: the identification.
         t: times of the samples; None for their numbers.
         other: torques measured along another motion, and those predicted; by default those of the record.
     """
@@ -52,9 +51,6 @@ def plot_torques(found: Identification, t: Any, other: tuple[np.ndarray, np.ndar
 def plot_residuals(found: Identification) -> Any:
     """What the model lacks, in sigmas: over its own torque, as a histogram beside the normal distribution, and the
     correlation from sample to sample with the band that noise keeps to in 95 of 100 cases.
-
-    Args:
-        found: the identification.
     """
     record, names, _ = _of(found)
     figure = new_figure("Identification.plot_residuals", 9, 1.0 + 1.7 * len(names))

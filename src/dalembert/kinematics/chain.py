@@ -21,7 +21,6 @@ class Chain:
     """The links from a common one (excluded) out to a frame; everything in the axes of the common link.
 
     Args:
-        tree: all links.
         steps: the steps across the joints of these links, by index.
         links: indices of the links, from the common one outwards.
         at: the frame in the last link, or in the common one if there are no links.
@@ -116,7 +115,6 @@ class Chain:
         """(w, v, alpha, a) of the frame and of its point, for accelerations zero (4.2.15)-(4.2.24).
 
         Args:
-            v: velocities.
             point: where the point is; by default at the frame's origin.
         """
         w = alpha = velocity = acceleration = arrays.zeros(3)

@@ -25,7 +25,6 @@ def tangent(tree: Tree, q: Any, change: Any, stack: Any) -> Any:
 
     Args:
         tree: gives the layout of q and v.
-        q: positions, (..., nq).
         change: of q, (..., nq).
         stack: the framework's function that stacks a list of arrays along the last axis.
     """

@@ -56,11 +56,8 @@ def own_axes(
     axis the link's own serves as well.
 
     Args:
-        link: the link.
         w: its angular velocity.
-        wd: derivative of it.
         w_parent: angular velocity of the parent.
-        wd_parent: derivative of it.
         sdd: acceleration of the link's origin.
         child_axes: take the axes of spherical joints as fixed in the child throughout.
     """
@@ -89,7 +86,6 @@ def moved_outward(axis: Axis, inner: Step, outer: Step, twice_sd: Array) -> Axis
     Args:
         axis: the axis, in the moved joint frame of the inner link.
         inner: step of the inner link.
-        outer: step of the outer one.
         twice_sd: twice the rate of the vector between their origins, in the inner link's axes.
     """
     at = Axis(*(inner.to_link(x) for x in axis))

@@ -69,8 +69,6 @@ def tangent_rates(tree: Tree, q: Array, rates: Array) -> Array:
     """The tangent vectors along which positions change at given rates: the inverse of :func:`tangent_map`.
 
     Args:
-        tree: the links.
-        q: positions.
         rates: of the coordinates, nq rows.
     """
     found: list[Any] = [0] * tree.nv
@@ -105,8 +103,6 @@ def displaced(tree: Tree, q: Array, d: Array) -> Array:
     """The position reached from q along a tangent vector, by the exponential map.
 
     Args:
-        tree: layout of q and d.
-        q: positions.
         d: tangent vector, nv entries.
     """
     found: list[Any] = [0] * tree.nq
@@ -123,8 +119,6 @@ def moved(tree: Tree, q: np.ndarray, d: np.ndarray) -> np.ndarray:
     """Numeric: :func:`displaced`, with quaternions of unit length to the last digit.
 
     Args:
-        tree: layout of q and d.
-        q: positions.
         d: tangent vector, nv entries: what this velocity would do in unit time.
     """
     return normalise_in_place(tree, displaced(tree, q, d))
@@ -134,7 +128,6 @@ def difference(tree: Tree, q: Array, other: Array) -> Array:
     """The shortest tangent vector from q to another position: displaced(q, difference(q, other)) = other.
 
     Args:
-        tree: layout of q.
         q: where it begins.
         other: where it ends; quaternions are reached up to sign.
     """
@@ -153,12 +146,7 @@ def difference(tree: Tree, q: Array, other: Array) -> Array:
 
 
 def normalised(tree: Tree, q: Array) -> Array:
-    """The position with its quaternions brought back to unit length.
-
-    Args:
-        tree: layout of q.
-        q: positions.
-    """
+    """The position with its quaternions brought back to unit length."""
     places = quaternion_places(tree)
     if not places:
         return q
@@ -172,7 +160,6 @@ def normalise_in_place(tree: Tree, q: np.ndarray) -> np.ndarray:
     """Numeric: bring the quaternions of any number of positions back to unit length; returns q.
 
     Args:
-        tree: layout of q.
         q: positions, shape (..., nq); changed.
     """
     with np.errstate(over="ignore", invalid="ignore"):  # of a motion that is about to end
@@ -183,7 +170,6 @@ def continued(tree: Tree, q: np.ndarray) -> np.ndarray:
     """Numeric: the same positions with signs of quaternions by which each is nearest to the one before.
 
     Args:
-        tree: layout of q.
         q: positions, (T, nq).
     """
     found = q.copy()

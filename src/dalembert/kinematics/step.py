@@ -17,12 +17,7 @@ from dalembert.model.tree import Link, Tree
 
 
 class Step:
-    """The step from a link to its parent at one configuration.
-
-    Args:
-        link: the outer link.
-        q: positions of the whole mechanism.
-    """
+    """The step from a link to its parent at one configuration."""
 
     def __init__(self, link: Link, q: Coordinates):
         self.link = link
@@ -104,12 +99,7 @@ class Step:
 
 
 class WholeStep:
-    """The same by whole matrices, in which numbers beside symbols stay exact: 1 * q is q.
-
-    Args:
-        link: the outer link.
-        q: positions of the whole mechanism.
-    """
+    """The same by whole matrices, in which numbers beside symbols stay exact: 1 * q is q."""
 
     def __init__(self, link: Link, q: Coordinates):
         self.s, self._A = link.translation(q), link.rotation(q)

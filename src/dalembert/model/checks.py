@@ -30,7 +30,6 @@ def expect(value: Any, kind: type, what: str, error: type[DalembertError] = Argu
         value: what the caller gave.
         kind: the class it must belong to.
         what: the argument, for the message: ``"lock, positions"``.
-        error: the class of the error.
     """
     if isinstance(value, kind):
         return value

@@ -128,13 +128,7 @@ class Contact(Record):
 
 
 def rigidly_joined(joints: Iterable[Joint], frames: Iterable[Frame], contact: Contact) -> bool:
-    """True if only fixed joints lie between the ends of a contact, which then cannot move apart.
-
-    Args:
-        joints: of the mechanism.
-        frames: of the mechanism.
-        contact: the contact.
-    """
+    """True if only fixed joints lie between the ends of a contact, which then cannot move apart."""
     welded = {joint.child: joint.parent for joint in joints if joint.kind == "fixed"}
     on = {frame.name: frame.body for frame in frames}
 

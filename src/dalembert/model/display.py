@@ -198,22 +198,14 @@ def _contacts(mechanism: Mechanism) -> Block:
 
 
 def contact_words(item: Contact) -> str:
-    """Shapes and numbers of a contact in words.
-
-    Args:
-        item: the contact.
-    """
+    """Shapes and numbers of a contact in words."""
     kinds = [shape_words(shape) for shape in (item.shape_a, item.shape_b)]
     numbers = [f"{name} {text(getattr(item, name))}" for name in item.numbers if _matters(getattr(item, name))]
     return "; ".join([f"{kinds[0]} on {kinds[1]}", *numbers])
 
 
 def shape_words(shape: Shape | Ground) -> str:
-    """Kind and sizes of a shape in words.
-
-    Args:
-        shape: that touches.
-    """
+    """Kind and sizes of a shape in words."""
     if isinstance(shape, Ground):
         return str(shape)
     if shape.kind in ("points", "mesh"):

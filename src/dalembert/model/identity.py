@@ -116,7 +116,6 @@ def identify(value: Any, name: str = "task") -> Identity:
     """The identity of a function, an object, or tuples, lists and dicts of these.
 
     Args:
-        value: of what.
         name: what it is called in descriptions.
     """
     walk = _Walk()

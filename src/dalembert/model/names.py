@@ -82,7 +82,6 @@ def by_joint(
     """A vector from values by joint name.
 
     Args:
-        mechanism: the mechanism.
         given: by joint name a number, or as many as the joint has.
         name: of the argument, for errors.
         default: the entries of joints that are not named.
@@ -182,7 +181,6 @@ def rate_name(name: str, rates: int = 1) -> str:
     """The name of a time derivative: ``theta1`` becomes ``thetadot1``, which LaTeX shows as a dot over theta.
 
     Args:
-        name: name of the coordinate.
         rates: how often it is differentiated.
     """
     stem, index = stem_and_index(name)

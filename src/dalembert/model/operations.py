@@ -505,9 +505,7 @@ def dropped(before: Iterable[Any], after: Iterable[Any], why: str) -> list[str]:
     """A note for everything an operation leaves out.
 
     Args:
-        before: the items.
         after: what became of each; None if it is left out.
-        why: the reason.
     """
     return [
         f"{type(old).__name__.lower()} {old.name!r} is left out: {why}"

@@ -124,7 +124,6 @@ class Kind:
     """What one kind of constraint or force element is, and which fields it has; all others stay at their default.
 
     Args:
-        meaning: in words.
         ends: those of ``a`` and ``b`` that it acts on.
         on: what the ends are, ``"frames"``, which have placements, or ``"joints"``.
         needs: fields that must be given.

@@ -59,7 +59,6 @@ def space_of_coordinates(name: str, coordinates: Sequence[str], speeds: Sequence
     """A space of states without bodies, whose coordinates are plain numbers.
 
     Args:
-        name: for display.
         coordinates: names of the positions.
         speeds: names of the velocities, if they are not the rates of the positions.
     """

@@ -12,10 +12,6 @@ def combined(one: Surface, two: Surface) -> Surface:
 
     The surface of higher priority decides. Else friction is the larger one, and solref and solimp are averages with the
     weights of mixing; where a solref is given directly, by negative numbers, the smaller entries.
-
-    Args:
-        one: a surface.
-        two: the other.
     """
     if one.priority != two.priority:
         return one if one.priority > two.priority else two

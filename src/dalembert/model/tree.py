@@ -34,7 +34,6 @@ def depth_first(bodies: Sequence[Body], joints: Sequence[Joint]) -> tuple[tuple[
     """Bodies and joints reordered depth first from the ground, children in their order of appearance.
 
     Args:
-        bodies: in any order.
         joints: in any order, one with each body as child.
     """
     by_parent: dict[str, list[Joint]] = {}
@@ -305,7 +304,6 @@ def branches(tree: Tree, workers: int = 4) -> tuple[int, ...]:
     trunk, which nobody can share, and that of the worker with most branches.
 
     Args:
-        tree: the links.
         workers: how many branches can be worked on at a time.
     """
     below = _sizes(tree)

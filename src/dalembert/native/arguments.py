@@ -30,7 +30,6 @@ def overlap(a: np.ndarray, b: np.ndarray, same_core: bool = True) -> bool:
     """Whether two arrays share memory so that writing one may spoil reading the other.
 
     Args:
-        a: an input.
         b: an output. It may be the very same array, state by state.
         same_core: whether one state of both has the same number of axes. If not, equal arrays are not equal states:
             one of them is broadcast, and read again after it has been written.

@@ -353,14 +353,12 @@ def traced_kernel(
     """The kernel of a function of traced inputs, traced when it is first needed.
 
     Args:
-        name: an identifier.
         inputs: the input arrays, in calling order.
         outputs: the output arrays, in order.
         compute: a function of traced inputs by name that gives the output, or a tuple of them; made of programs that
             are optimised already.
         key: as for :class:`Kernel`.
         dtype: as for :class:`Kernel`.
-        doc: documentation.
     """
 
     def program() -> Program:

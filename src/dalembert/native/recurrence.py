@@ -25,7 +25,6 @@ class Recurrence:
     """x[k+1] = program(x[k], held, driven[k]), for a batch of trajectories.
 
     Args:
-        name: an identifier.
         state: the first inputs of the program; its outputs have the same shapes, in the same order.
         held: the inputs after them, constant during a run.
         driven: the last inputs, read from an array of rows during a run.
@@ -117,7 +116,6 @@ class Recurrence:
             driven: (N, rows, ...) each, or (1, rows, ...); rows * hold >= steps.
             final: where to write the states at the end, (N, ...) each; may be the arrays of ``state``.
             records: where to write the states after each ``every`` steps, (N, steps // every, ...) each; or None.
-            steps: number of steps.
             every: steps from record to record.
             hold: steps for which a row of the driven inputs is used.
         """

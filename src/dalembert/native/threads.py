@@ -74,7 +74,6 @@ def spread(
         loop: called with pieces of the arrays, and with those of the results as ``out``.
         arrays: the inputs; all of them have the dimensions of the batch first.
         results: the outputs, likewise.
-        batch: its dimensions.
         threads: number of threads to use.
         least: number of states that are worth a piece, about.
     """

@@ -89,7 +89,6 @@ def make_ufunc(
     """A ufunc that calls compiled loops.
 
     Args:
-        doc: its documentation.
         loops: the loops in the order in which NumPy tries them.
         keep: anything that must stay alive as long as the ufunc, such as the code of the loops.
         data: of all loops, `THROUGH` or `STREAMED`.

@@ -48,7 +48,6 @@ def to_c(program: Program, real: Real = "double", lanes: int = 0, longest: int =
     """A program as C99.
 
     Args:
-        program: what to print.
         real: the type of all numbers.
         lanes: 0 for plain C99; 2, 4, 8 or 16 to let ``name_batch`` compute so many states at once, with the
             vector types of GCC and Clang.

@@ -176,7 +176,6 @@ def statement_line(program: Program, flavour: Flavour, statement: Statement) -> 
     Args:
         program: that the statement is of.
         flavour: how it is written.
-        statement: what to write.
     """
     name, source, node, cosine, loop = statement
     if loop:

@@ -27,7 +27,6 @@ def to_latex(program: Program, longest: int = 120, entries: Mapping[str, Sequenc
     names of Greek letters become letters: ``omega_3_0`` prints as an omega with the index 3,0.
 
     Args:
-        program: what to print.
         longest: longest right-hand side in characters of source, before parts of it get names.
         entries: for some inputs, what their entries are called; others have the input's name and an index.
     """

@@ -102,7 +102,6 @@ class FunctionBody:
     """The statements of a program, or of a piece of one. For languages without arrays it must have no loops.
 
     Args:
-        dialect: in which language.
         read: source of the element of an input, from port number and flat element.
         start: index of the first node of the piece.
         stop: index after its last node; None for all.

@@ -191,7 +191,6 @@ def error_of(degree: float, exponent: int) -> float:
     """The probability that a polynomial of this degree vanishes at a random point of the field of 2^exponent - 1.
 
     Args:
-        degree: bound of its degree.
         exponent: one of :data:`~dalembert.proof.field.EXPONENTS`; 2^-exponent may be smaller than any float.
     """
     return max(ldexp(degree, -exponent) * (1 + 1e-15), float_info.min)
@@ -201,7 +200,6 @@ def exponent_for(degree: float, error: float) -> int:
     """The exponent of the smallest prime for which the error is as small as asked for.
 
     Args:
-        degree: bound of the degree.
         error: largest probability of an error.
     """
     for exponent in EXPONENTS:

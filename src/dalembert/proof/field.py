@@ -32,7 +32,6 @@ class Field:
 
     Args:
         prime: the field of integers modulo this prime; None for fractions.
-        seed: of the random elements.
         size: of the numerators of random fractions.
     """
 

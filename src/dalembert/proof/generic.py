@@ -36,7 +36,6 @@ def generic_mechanism(mechanism: Mechanism, field: Any) -> Mechanism:
     """A mechanism of the same topology over the scalars of a field; constraints and force elements are left out.
 
     Args:
-        mechanism: the mechanism.
         field: a :class:`~dalembert.proof.field.Field` or :class:`~dalembert.proof.degree.Degrees`.
     """
     bodies = [body.replace(inertia=_inertia(field)) for body in mechanism.bodies]
@@ -139,9 +138,6 @@ def topology(mechanism: Mechanism) -> dict[str, list[Any]]:
     they connect, count of coefficients]``; joints that move count from 1, bodies have the number of the joint that
     moves them, the ground is 0. What fixed joints hold together is one body. Factors of joints that follow others are
     kept, since they decide how angles add up; so are only those constraints that are proved.
-
-    Args:
-        mechanism: the mechanism.
     """
     carried = moving_joints(mechanism)
     numbers = {joint.name: carried[joint.child] for joint in mechanism.joints if joint.kind != "fixed"}

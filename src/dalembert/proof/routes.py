@@ -81,7 +81,6 @@ def routes(mechanism: Mechanism, s: Subject, values: dict[str, Any]) -> Iterator
     Args:
         mechanism: as the user gave it.
         s: the generic mechanism of its topology at a state.
-        values: of its symbols.
     """
     for method in METHODS:
         if method == "kronecker" and mechanism.nv > CUBIC:

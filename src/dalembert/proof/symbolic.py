@@ -34,7 +34,6 @@ class SymbolicRow:
     """One identity.
 
     Args:
-        quantity: what is compared.
         who: the algorithm on the left side.
         against: the one on the right side.
         remainder: what is left of the first entry that differs, as text; nothing where they are identical.
@@ -172,7 +171,6 @@ def reduced(expression: Any, q: np.ndarray) -> Any:
 
     Args:
         expression: a rational function of sines and cosines of sums of coordinates, and of other symbols.
-        q: the coordinates.
     """
     import sympy
 

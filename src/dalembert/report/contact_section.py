@@ -39,7 +39,6 @@ def contact_blocks(mechanism: Mechanism, equations: Equations, forms: Forms) -> 
     """Table, rows and laws; nothing for a mechanism that touches nothing.
 
     Args:
-        mechanism: the mechanism.
         equations: derived from it; they know the names of coordinates.
         forms: how quantities are written.
     """

@@ -26,11 +26,7 @@ class Math:
 
 @dataclass(frozen=True)
 class Code:
-    """Something to be typed.
-
-    Args:
-        text: as it is typed.
-    """
+    """Something to be typed."""
 
     text: str
 
@@ -55,7 +51,6 @@ class Heading:
     """Starts a section (level 1) or a subsection (level 2).
 
     Args:
-        text: the headline.
         level: 1 or 2.
     """
 
@@ -94,7 +89,6 @@ class Table:
     Args:
         head: titles of the columns.
         rows: cells, as many as titles.
-        caption: what it shows.
         numbers: columns to be set flush right.
     """
 
@@ -132,7 +126,6 @@ class Figure:
 
     Args:
         drawing: lines, circles and labels.
-        caption: what it shows.
         outline: the same in words, one line per item, for media without pictures.
     """
 
@@ -160,7 +153,6 @@ class Document:
     """A whole document.
 
     Args:
-        title: headline.
         subtitle: one line below.
         blocks: everything else, in order.
     """
@@ -188,9 +180,7 @@ def table(
     """A table without the columns that are empty.
 
     Args:
-        head: titles.
         rows: cells, each one inline or a line of them.
-        caption: what it shows.
         numbers: columns to be set flush right.
     """
     titles = tuple(head)
@@ -254,11 +244,7 @@ class Writer(ABC):
                 return self.references([(key, self.text(CITATIONS[key])) for key in keys])
 
     def line(self, line: Line) -> str:
-        """Text, mathematics and references, one after the other.
-
-        Args:
-            line: the
-        """
+        """Text, mathematics and references, one after the other."""
         return "".join(self._inline(part) for part in line)
 
     def _inline(self, part: Inline) -> str:

@@ -21,7 +21,6 @@ class Label:
     """A word, or a symbol with an index.
 
     Args:
-        text: plain text.
         index: what stands below the line, or nothing.
         latex: the same for a LaTeX document, escaped.
         italic: true for symbols.
@@ -45,7 +44,6 @@ class Path:
     """A broken line.
 
     Args:
-        points: corners.
         style: one of :data:`STYLES`.
         closed: true to join the last corner with the first.
         filled: true to hide what lies below.
@@ -64,8 +62,6 @@ class Circle:
     """A circle.
 
     Args:
-        center: its centre.
-        radius: its radius.
         style: one of :data:`STYLES`.
         fill: ``paper`` to hide what lies below, ``ink`` for a dot, or ``none``.
     """
@@ -82,7 +78,6 @@ class Note:
 
     Args:
         center: middle of the label.
-        label: what it says.
     """
 
     center: Point
@@ -91,13 +86,7 @@ class Note:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Shapes, later ones on top; x to the right, y down.
-
-    Args:
-        width: of the page.
-        height: of the page.
-        shapes: what is drawn.
-    """
+    """Shapes, later ones on top; x to the right, y down."""
 
     width: float
     height: float
@@ -111,7 +100,6 @@ def to_svg(drawing: Drawing, title: str) -> str:
     """An ``svg`` element that takes its colours from the page around it.
 
     Args:
-        drawing: what to draw.
         title: for readers who cannot see it.
     """
     size = f'viewBox="0 0 {drawing.width:g} {drawing.height:g}" style="max-width:{drawing.width:g}px"'
@@ -143,7 +131,6 @@ def arrow_head(points: Sequence[Point], size: float = 8.0) -> list[Point]:
     """The triangle at the end of a line.
 
     Args:
-        points: of the line.
         size: length of the triangle.
     """
     (x0, y0), (x1, y1) = points[-2], points[-1]
@@ -216,12 +203,7 @@ CROWDED, CROSSED, OUTSIDE = 1.0, 0.35, 5.0
 
 
 class Placer:
-    """Remembers what is drawn, and finds room for labels.
-
-    Args:
-        width: of the page.
-        height: of the page.
-    """
+    """Remembers what is drawn, and finds room for labels."""
 
     def __init__(self, width: float, height: float):
         self.width, self.height = width, height
@@ -244,8 +226,6 @@ class Placer:
         """Place a label at the best of many spots around a point.
 
         Args:
-            anchor: what it belongs to.
-            label: what it says.
             distance: from the anchor to the edge of the label, at least.
         """
         best, lowest = anchor, math.inf

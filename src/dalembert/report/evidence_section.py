@@ -39,7 +39,6 @@ def agreement_of(origin: Mechanism | MovingBodies | None, equations: Equations) 
 
     Args:
         origin: what was derived, if it is known.
-        equations: the derivation.
     """
     if isinstance(origin, MovingBodies):
         return checked_by_routes(origin, equations)
@@ -116,7 +115,6 @@ def cost_blocks(equations: Equations, mechanism: Mechanism | None) -> Iterator[B
     """Operations of every part, and of the same equations by the other routes.
 
     Args:
-        equations: the derivation.
         mechanism: what was derived, if it is a mechanism.
     """
     yield Heading("Operation counts")

@@ -30,11 +30,7 @@ STYLE = """<style>
 
 
 def equations_html(equations: Equations) -> str | None:
-    """The equations of motion and, folded, the steps that lead to them; None without the converter to MathML.
-
-    Args:
-        equations: of any origin.
-    """
+    """The equations of motion and, folded, the steps that lead to them; None without the converter to MathML."""
     if importlib.util.find_spec("latex2mathml") is None:
         return None
     forms = forms_of(equations, Notation(decimal=not equations.parameters, rates=equations.scope.rates))

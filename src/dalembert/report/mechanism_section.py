@@ -45,9 +45,7 @@ def mechanism_blocks(mechanism: Mechanism, equations: Equations, notation: Notat
     """Figure and tables.
 
     Args:
-        mechanism: the mechanism.
         equations: derived from it; they know the names of coordinates.
-        notation: how symbols are written.
     """
     yield Heading("The mechanism")
     counts = ", ".join(

@@ -29,9 +29,7 @@ def convention_blocks(
     """Coordinates, parameters, frames and signs.
 
     Args:
-        equations: the derivation.
         mechanism: what was derived, if it is a mechanism.
-        notation: how symbols are written.
         positive: expressions that the formulas take to be positive.
     """
     yield Heading("Coordinates, frames and conventions")

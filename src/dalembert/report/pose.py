@@ -28,7 +28,6 @@ class Posture:
 
     Args:
         mechanism: with numbers in the place of symbols.
-        q: positions.
         frames: pose in the world of every body and frame, by name.
     """
 

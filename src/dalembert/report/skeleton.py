@@ -31,7 +31,6 @@ def skeleton(mechanism: Mechanism, coordinates: Sequence[str], reference: np.nda
     """The mechanism in a typical position; seen along the axes if it is planar, from an oblique direction otherwise.
 
     Args:
-        mechanism: the mechanism.
         coordinates: names of the position coordinates.
         reference: see :func:`~dalembert.report.pose.typical_posture`.
     """

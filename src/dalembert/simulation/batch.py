@@ -36,13 +36,7 @@ THREAD_PIECE_TIME = 3e7
 
 
 def check_count(made: Any, dtype: Any, steps: int) -> None:
-    """Refuse more steps than a precision can count, where they count the time.
-
-    Args:
-        made: the loop.
-        dtype: of its numbers.
-        steps: how many.
-    """
+    """Refuse more steps than a precision can count, where they count the time."""
     most = 2 ** (np.finfo(dtype).nmant + 1)
     if any(port.name == "count" for port in made.state) and steps > most:
         raise ArgumentError(
@@ -94,10 +88,8 @@ class Batch:
         start: initial positions (..., nq) and velocities (..., nv).
         held: the held inputs by name, in order, with any batch dimensions.
         rows: the driven input, (..., rows, n), or None.
-        steps: how many.
         every: steps from record to record.
         hold: steps for which a row of controls acts.
-        record: keep records.
         summaries: kind and function of each summary.
 
     Attributes:
@@ -215,14 +207,11 @@ class DeviceBatch:
         system: what moves; remembers the compiled loop.
         made: the same loop for the processor; gives the program.
         kind: library in whose arrays results come.
-        dtype: float64 or float32.
         start: initial positions (..., nq) and velocities (..., nv).
         held: the held inputs by name, in order, with any batch dimensions.
         rows: the driven input, (..., rows, n), or None.
-        steps: how many.
         every: steps from record to record.
         hold: steps for which a row of controls acts.
-        record: keep records.
         summaries: kind and function of each summary.
 
     Attributes:
@@ -524,7 +513,6 @@ def space_of(device: str | None, moving: Moving | Stabiliser, given: Sequence[An
 
     Args:
         device: ``"cpu"`` or ``"cuda"``; None for that of the dynamics, or the processor.
-        moving: what is simulated.
         given: everything numeric that the user gave.
     """
     if device is not None:

@@ -62,8 +62,6 @@ class Breaks:
         """Whether inputs change abruptly in a step; then the next leg ends there.
 
         Args:
-            t0: begin of the step.
-            t1: its end.
             state: gives (q, v) at times between.
         """
         first, last = np.searchsorted(self._grid, [t0, t1], side="right")

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.constraints.rank import Decomposition
 from dalembert.contact.rows import ContactRow, ContactSet
 from dalembert.cuda.arrays import to_host
 from dalembert.dynamics import Dynamics
@@ -17,8 +18,14 @@ from dalembert.text.suggest import hint
 UNCONVERGED = 1e-3
 """Of a residual, m/s: beyond it somebody should know."""
 
-MEASURES = ("residual", "worst", "impulse_residual", "friction_loss", "impact_loss", "push_work")
+SHARED = 1e-6
+"""Of a row in combinations of rows that do nothing: beyond it its force is not determined."""
+
+MEASURES = ("residual", "worst", "impulse_residual", "friction_loss", "impact_loss", "push_work", "stride", "speed")
 """The first numbers that a step keeps of contacts; slip and mode of every point follow, where records are kept."""
+
+STRIDE = MEASURES.index("stride"), MEASURES.index("speed")
+"""The longest stride of all steps, and its speed, m/s."""
 
 
 class PointHistory(NamedTuple):
@@ -36,7 +43,6 @@ class ContactHistory:
     """Contacts along motions; ``history["foot"]`` is what one point did.
 
     Args:
-        dynamics: of the mechanism.
         t: times of the records, s, (T,).
         q: positions there, (..., T, nq).
         impulses: along every row in the step that ends at a record, N s or N m s, (..., T, rows).
@@ -134,6 +140,45 @@ class ContactHistory:
         """On body a of every point, world axes, N, (..., T, points, 3)."""
         return np.einsum("...ij,...i->...j", self.axes, self.forces)
 
+    @cached_property
+    def unique(self) -> np.ndarray:
+        """Whether the entries of :attr:`forces` are determined, (..., T, points, 3): false where points share a load in
+        more ways than one.
+
+        A table on four legs, two feet that could press against each other by friction: sums are exact, and how points
+        share them is what the solver found first. Open points have no force and count as determined; what slides has
+        a force of one known direction.
+        """
+        q, impulses = np.asarray(to_host(self.q)), np.asarray(to_host(self.impulses))
+        last = () if self.parameters is None else (np.asarray(to_host(self.parameters))[..., None, :],)
+        host, mode = self.dynamics.on("cpu"), np.asarray(to_host(self.mode))
+        J = np.array(host.kernel("contact_rows")(q, *last), dtype=float)
+        J[impulses == 0] = 0.0
+        for k, point in enumerate(self.layout.points):
+            slides, pressed = mode[..., k] == 2, impulses[..., point.normal] > 0
+            for rows, kind in point.disks:
+                for row in rows:
+                    if kind == "friction":
+                        share = np.where(slides & pressed, impulses[..., row], 0) / np.where(
+                            pressed, impulses[..., point.normal], 1
+                        )
+                        J[..., point.normal, :] += share[..., None] * J[..., row, :]
+                    J[..., row, :] *= (pressed & ~(slides & (kind == "friction")))[..., None]
+        if host.constraints.count:
+            parameters = last[0] if last else None
+            G = host.evaluate("constraints", q, np.zeros((*q.shape[:-1], J.shape[-1])), self.t, parameters=parameters)[
+                1
+            ]
+            J = np.concatenate([J, np.broadcast_to(G, (*J.shape[:-2], *G.shape[-2:]))], axis=-2)
+        shared = np.linalg.norm(Decomposition.of(J).left_null, axis=-1) > SHARED
+        found = np.ones((*mode.shape, 3), dtype=bool)
+        for k, point in enumerate(self.layout.points):
+            for j, row in enumerate(_force_rows(point)):
+                if row is not None:
+                    decides = np.where(mode[..., k] == 2, shared[..., point.normal], shared[..., row])
+                    found[..., k, j] = ~(decides & (impulses[..., row] != 0))
+        return found
+
     # ------------------------------------------------------------------------------------------------ what a step found
 
     def _measure(self, name: str) -> Any:
@@ -163,6 +208,12 @@ class ContactHistory:
     def push_work(self) -> Any:
         """Energy that taking away depths brought in so far, J, (..., T)."""
         return self._measure("push_work")
+
+    @property
+    def stride(self) -> Any:
+        """The longest way in one step so far over the thickness of what could be missed, (..., T); beyond one the step
+        is too long for the speed. On planes, which nothing passes, zero."""
+        return self._measure("stride")
 
     @property
     def worst(self) -> Any:
@@ -199,22 +250,14 @@ class ContactHistory:
         return PointHistory(self.t, self.gaps[..., k], self.forces[..., k, :], self.slip[..., k, :], self.mode[..., k])
 
     def records(self, which: Any) -> ContactHistory:
-        """Those of one motion that a slice or mask picks out.
-
-        Args:
-            which: the records.
-        """
+        """Those of one motion that a slice or mask picks out."""
         h = self.h[which] if np.ndim(self.h) else self.h
         return replace(
             self, t=self.t[which], q=self.q[which], impulses=self.impulses[which], measures=self.measures[which], h=h
         )
 
     def of(self, index: tuple[int, ...]) -> ContactHistory:
-        """That of one motion.
-
-        Args:
-            index: which.
-        """
+        """That of one motion."""
         batch = self.final[0].ndim - 1
         values = self.parameters
         if values is not None:

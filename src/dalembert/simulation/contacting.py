@@ -14,7 +14,7 @@ from dalembert.dynamics.contacting import SOLVER, SWEEPS, solver_of, sweeps_of
 from dalembert.errors import ArgumentError, SimulationWarning, UnsupportedError
 from dalembert.model import WORLD
 from dalembert.model.singularity import WHY, singular_motions
-from dalembert.simulation.contact_history import MEASURES, UNCONVERGED, ContactHistory
+from dalembert.simulation.contact_history import MEASURES, STRIDE, UNCONVERGED, ContactHistory
 from dalembert.simulation.event_driven import METHOD as EVENT_DRIVEN
 from dalembert.simulation.failure import SimulationError
 from dalembert.simulation.inputs import Fault, Inputs
@@ -49,7 +49,6 @@ def contact_law(
     """How contacts are solved; None where there are none, and where the compliant law makes forces of them.
 
     Args:
-        dynamics: of the mechanism.
         law: one of :data:`~dalembert.dynamics.contacting.LAWS`, or None: that of the dynamics, if something can touch.
         method: as the user gave it; others than :data:`METHOD` know nothing of contacts.
         sweeps: of Gauss-Seidel, or None.
@@ -113,7 +112,6 @@ def checked_start(dynamics: Dynamics, q: np.ndarray, values: Any, lift: bool) ->
 
     Args:
         dynamics: of the mechanism; what is convex carries by overlapping, so that any start will do.
-        q: positions, (..., nq).
         values: of its parameters, (..., k), or None.
         lift: move bases upwards.
     """
@@ -167,8 +165,20 @@ def _length(x: float) -> str:
     return f"{x * 1e3:.3g} mm" if x < 1 else f"{x:.3g} m"
 
 
-def warn_unconverged(history: ContactHistory) -> None:
-    """Warn of motions whose contact forces violate the law noticeably."""
+def warn_doubtful(history: ContactHistory) -> None:
+    """Warn of motions whose contact forces violate the law noticeably, and of steps too long for the speeds."""
+    longest, speed = (np.asarray(history.final[1][..., k]) for k in STRIDE)
+    if longest.size and np.nanmax(longest, initial=0.0) > 1:
+        k = np.unravel_index(int(np.nanargmax(longest)), longest.shape)
+        where = f" in motion {tuple(map(int, k))}" if k else ""
+        h = float(np.max(history.h))
+        warnings.warn(
+            f"a step of {h:.3g} s is too long for a speed of {speed[k]:.3g} m/s{where}: what comes near moves in it by "
+            f"{longest[k]:.3g} times the thickness of bodies, or the size of bumps, that it could miss; "
+            f"step={h / longest[k]:.2g} would see it",
+            SimulationWarning,
+            stacklevel=4,
+        )
     worst = np.asarray(history.worst)
     bad = worst > UNCONVERGED
     if bad.any():
@@ -196,7 +206,6 @@ def march(
     """One motion in steps with contacts.
 
     Args:
-        system: what moves.
         law: how contacts are solved.
         inputs: control and wrenches.
         values: of the parameters, or None.
@@ -205,7 +214,6 @@ def march(
         step: the longest step, s.
         x: state at the start.
         hold: period of a digital controller, s, or None.
-        progress: show it.
     """
     dynamics, model = system.dynamics, system.mechanism
     kernel = dynamics.kernel("contact_step", sweeps=law.sweeps, solver=law.solver)
@@ -245,10 +253,11 @@ def march(
                     if system.projects:
                         after = system.projected(t + h, after)
                     q, v, impulses = after[:nq], after[nq:], found[2]
-                    residual, forceful, slip, mode, losses = found[3], found[4], found[6], found[7], found[8]
+                    residual, forceful, slip, mode, losses, stride = (found[i] for i in (3, 4, 6, 7, 8, 9))
                     sums = measures[3:6] + losses * (1, 1, -1)
                     worst = max(measures[1], float(residual))
-                    measures = np.concatenate([[residual, worst, forceful], sums, slip.ravel(), mode])
+                    longest = stride if stride[0] > measures[6] else measures[6:8]
+                    measures = np.concatenate([[residual, worst, forceful], sums, longest, slip.ravel(), mode])
                     used, made = h, made + 1
                     now = float(end) if k == count - 1 else t + h
                     if not chosen or k == count - 1:
@@ -273,7 +282,7 @@ def march(
     trajectory.interpolant = Slopes(trajectory)
     if failed is not None:
         raise SimulationError(failed.message + failed.guess, failed.time, failed.q, failed.v, trajectory) from failed
-    warn_unconverged(contacts)
+    warn_doubtful(contacts)
     if status == "interrupted":
         warnings.warn(
             f"simulation interrupted at t = {ts[-1]:.6g} s; what was computed is kept", SimulationWarning, stacklevel=3

@@ -66,7 +66,6 @@ class TracedEquations:
     """The equations over traced scalars.
 
     Args:
-        system: what moves.
         control: generalised forces as a function of time, positions and velocities, all traced.
         wrenches: external wrenches, (number of frames, 6), if the system has any.
         parameters: values of the parameters, if the system has any.
@@ -184,9 +183,6 @@ class TracedEquations:
         doubles the exponent. So many are taken that a tenth of a radian ends at rounding: e^16.
 
         Args:
-            t: time.
-            q: positions.
-            v: velocities.
             order: of the method that made the step.
         """
         dynamics = self.system.dynamics
@@ -230,7 +226,6 @@ class KernelEquations:
     """The equations as kernels, called on one state at a time.
 
     Args:
-        system: what moves.
         control: generalised forces as a function of time, positions and velocities.
         wrenches: external wrenches, (number of frames, 6), as such a function; asked only if the system has any.
         parameters: values of the parameters, if the system has any.
@@ -313,7 +308,6 @@ def part_kernel(system: Stabiliser, name: str) -> Kernel:
     """One of the equations as a kernel.
 
     Args:
-        system: what moves.
         name: ``acceleration``, ``flow``, ``slope``, ``tangent``, ``rate``, ``displaced``, ``momentum`` or ``velocity``.
     """
     if name not in system.made:  # made once, its code kept on disk as that of all kernels
@@ -331,7 +325,6 @@ def input_ports(system: Stabiliser, names: Sequence[str]) -> tuple[Port, ...]:
     """The named inputs that this system has: q, everything of nv entries, tau; wrenches, time, parameters if any.
 
     Args:
-        system: what moves.
         names: in calling order.
     """
     m, dynamics = system.mechanism, system.dynamics

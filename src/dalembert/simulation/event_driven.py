@@ -152,7 +152,6 @@ class ContactEvents:
     """Modes, forces and impacts of a mechanism in numbers.
 
     Args:
-        system: what moves.
         inputs: control and wrenches.
         values: of the parameters, or None.
     """
@@ -452,7 +451,6 @@ def exact(problem: ConeProblem, w: np.ndarray, start: np.ndarray | None = None) 
     """The impulses that solve a problem to rounding, and the residual, m/s.
 
     Args:
-        problem: in numbers.
         w: its velocities without impulses.
         start: impulses to begin with; none by default.
     """
@@ -658,7 +656,6 @@ def follow(
     """One motion from event to event.
 
     Args:
-        system: what moves.
         inputs: control and wrenches.
         values: of the parameters, or None.
         times: the first and last time, or all that the user wants.
@@ -666,7 +663,6 @@ def follow(
         x: state at the start.
         tolerances: relative and absolute, of the integrator.
         max_step: longest step, s.
-        progress: show it.
     """
     dynamics, model = system.dynamics, system.mechanism
     run = EventMotion(ContactEvents(system, inputs, values), tolerances, max_step)
@@ -744,8 +740,8 @@ def _measures(run: EventMotion, now: Instant, y: np.ndarray) -> np.ndarray:
             slip[one.point] = now.u[list(events.frictions[tangents[0]].rows)]
         if i in modes.closed:
             mode[one.point] = 1 if tangents and tangents[0] in modes.sticks else 2
-    assert len(MEASURES) == 6
-    return np.concatenate([[worst, worst, 0, y[-1] + rubbed, lost, 0], slip.ravel(), mode])
+    assert len(MEASURES) == 8
+    return np.concatenate([[worst, worst, 0, y[-1] + rubbed, lost, 0, 0, 0], slip.ravel(), mode])
 
 
 __all__ = ["METHOD", "ContactEvents", "follow"]

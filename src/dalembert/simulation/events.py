@@ -197,11 +197,7 @@ StateAt = Callable[[float], tuple[np.ndarray, np.ndarray]]
 
 
 class Watch:
-    """Looks for events along a motion; remembers on which side of zero each of them is.
-
-    Args:
-        events: what to look for.
-    """
+    """Looks for events along a motion; remembers on which side of zero each of them is."""
 
     def __init__(self, events: Sequence[Event]):
         self.events = tuple(events)
@@ -224,9 +220,6 @@ class Watch:
         which it moves; else it stays on its side, so that its crossing is still to come.
 
         Args:
-            t: time.
-            q: positions.
-            v: velocities.
             later: gives time, positions and velocities a moment later.
             fired: the events that led here; they count as zero.
         """
@@ -267,8 +260,6 @@ class Watch:
         """Whether all events stay so far from zero in a step that nothing can happen; then they are done with it.
 
         Args:
-            t0: begin of the step.
-            t1: its end.
             state: gives (q, v) at times between.
             guess: gives about the same at less expense, right at both ends and worst in the middle; or None.
         """
@@ -335,8 +326,6 @@ class Watch:
         """The first events in a step, several if they come at once, with their time; None if nothing happens.
 
         Args:
-            t0: begin of the step.
-            t1: its end.
             state: gives (q, v) at times between.
             rough: gives them but for what the end of a step corrects, at less expense: there events are looked for.
             long: whether the step may be long for the functions of events, because tolerances chose it.
@@ -375,13 +364,7 @@ class Watch:
         return None
 
     def last(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[Event, ...]:
-        """Events that become zero exactly at the end, where they cannot be seen to pass it.
-
-        Args:
-            t: the end.
-            q: positions.
-            v: velocities.
-        """
+        """Events that become zero exactly at the end, where they cannot be seen to pass it."""
         return tuple(
             event
             for k, event in enumerate(self.events)

@@ -25,10 +25,6 @@ class Fault(Exception):
     """Something went wrong at a time and state; the simulation turns it into an error that keeps what was computed.
 
     Args:
-        message: what.
-        time: when.
-        q: positions.
-        v: velocities.
         guess: likely causes, unless the constraints turn out to be one.
         advice: what to do, unless there is no motion that goes on.
     """
@@ -45,9 +41,6 @@ def asked(function: Callable[..., Any], what: str, t: float, q: np.ndarray, v: n
     Args:
         function: the user's.
         what: its name in messages.
-        t: time.
-        q: positions.
-        v: velocities.
     """
     try:
         return function(t, q.copy(), v.copy())
@@ -59,12 +52,7 @@ def checked(value: Any, what: str, shape: tuple[int, ...], t: float, q: np.ndarr
     """What a user's function returned, as finite floats of the right shape.
 
     Args:
-        value: what it returned.
         what: its name in messages.
-        shape: that is needed.
-        t: time.
-        q: positions.
-        v: velocities.
     """
     try:
         array = np.array(value, dtype=float)
@@ -81,7 +69,6 @@ class Inputs:
     """Control and wrenches of one simulation.
 
     Args:
-        dynamics: the mechanism.
         control: generalised forces, nv, or the inputs of equations: a constant array, a function
             ``control(t, q, v)``, or None.
         wrenches: by frame name a wrench ``[force; moment]`` in the frame's axes at its origin: a constant, or a
@@ -177,8 +164,6 @@ class RolloutInputs:
         """Generalised forces of one motion at its records, (K, nv): of the step that begins there, if there is one.
 
         Args:
-            index: which motion.
-            batch: shape of all.
             t: times of the records.
             q: positions there, (K, nq).
             v: velocities there, (K, nv).
@@ -205,8 +190,6 @@ class RolloutInputs:
         """Wrenches on the frames, (frames, 6); constant.
 
         Args:
-            index: which motion.
-            batch: shape of all.
             frames: how many.
         """
         return np.zeros((frames, 6)) if self.wrench is None else _one(self.wrench, index, batch, 2)

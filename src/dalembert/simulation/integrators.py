@@ -27,7 +27,6 @@ def differences(flow: Callable[[float, np.ndarray], np.ndarray], t: float, x: np
 
     Args:
         flow: of time and state.
-        t: time.
         x: state, (n,).
     """
     found = np.empty((len(x), len(x)))
@@ -53,7 +52,6 @@ class Pace:
         """The integrator begins, or goes on towards the same bound after a correction.
 
         Args:
-            t: time.
             bound: where it wants to get.
         """
         if bound != self._bound:
@@ -154,7 +152,6 @@ class Adaptive:
     """An integrator of SciPy.
 
     Args:
-        equations: of motion.
         method: a name of :data:`ADAPTIVE`.
         rtol: relative tolerance of a step.
         atol: absolute tolerance of a step.
@@ -289,8 +286,6 @@ class Fixed:
     """A stepper of fixed step.
 
     Args:
-        equations: of motion.
-        stepper: the method.
         length: of a step, s; shortened a little where a whole number of steps does not fit.
     """
 
@@ -370,7 +365,6 @@ def integrator(
     """The integrator of that name. Warns of what was given and belongs to the other kind of method.
 
     Args:
-        equations: of motion.
         method: a name of :data:`ADAPTIVE` or :data:`~dalembert.simulation.steppers.STEPPERS`.
         rtol: relative tolerance, for adaptive methods; 1e-9 if None, 1e-5 in single precision.
         atol: absolute tolerance, for adaptive methods; as of rtol if None.

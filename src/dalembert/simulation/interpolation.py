@@ -31,11 +31,7 @@ class Pieces:
         self._begins = np.array([begin for begin, _, _ in self.pieces])
 
     def __call__(self, t: np.ndarray) -> np.ndarray:
-        """States at times, (k, nq + nv).
-
-        Args:
-            t: times, (k,).
-        """
+        """States at times, (k, nq + nv)."""
         found = np.empty((len(t), len(self.first)))
         which = np.searchsorted(self._begins, t, side="right") - 1
         for k in np.unique(which):
@@ -56,11 +52,7 @@ class Hermite:
         self._made: tuple[np.ndarray, ...] | None = None
 
     def __call__(self, t: np.ndarray) -> np.ndarray:
-        """States at times, (k, nq + nv).
-
-        Args:
-            t: times, (k,).
-        """
+        """States at times, (k, nq + nv)."""
         if self._made is None:
             known = with_discontinuities(self._trajectory)
             arriving = replace(known, tau=control_before(known)).a
@@ -84,11 +76,7 @@ class Slopes:
         self._trajectory = trajectory
 
     def __call__(self, t: np.ndarray) -> np.ndarray:
-        """States at times, (k, nq + nv).
-
-        Args:
-            t: times, (k,).
-        """
+        """States at times, (k, nq + nv)."""
         known = self._trajectory
         q, slope = cubic(known.t, known.q, known.qdot, t)
         if known.system.has_speeds:
@@ -134,7 +122,6 @@ def control_at(motion: Trajectory, t: np.ndarray) -> np.ndarray:
     """Generalised forces of the control at times, (..., nv): steps under a zero-order hold, else linear.
 
     Args:
-        motion: the motion.
         t: times between its first and its last sample, (...).
     """
     if not _known(motion):

@@ -40,17 +40,20 @@ def owned(folder: Path, content: Mapping[str, Any], has_results: Callable[[], bo
     """
     path = folder / NAME
     text = json.dumps(content, indent=1)
-    _create(path, text)
-    handle = _open(path)
+    with _usable(folder):
+        _create(path, text)
+        handle = _open(path)
     try:
         alone = _lock(handle, "EX")
         if alone:
             for left in folder.glob("_new-*"):  # of a process that was killed while it wrote
-                left.unlink(missing_ok=True)
+                with contextlib.suppress(OSError):
+                    left.unlink(missing_ok=True)
             if _different(_read(handle), content) and not has_results():
-                os.ftruncate(handle, 0)
-                os.pwrite(handle, text.encode(), 0)
-                os.fsync(handle)
+                with _usable(folder):
+                    os.ftruncate(handle, 0)
+                    os.pwrite(handle, text.encode(), 0)
+                    os.fsync(handle)
         _lock(handle, "SH")
         known = _read(handle)  # between the two locks it may have become that of another sweep
         if different := _different(known, content):
@@ -58,6 +61,15 @@ def owned(folder: Path, content: Mapping[str, Any], has_results: Callable[[], bo
         yield alone
     finally:
         os.close(handle)  # and with it goes the lock
+
+
+@contextlib.contextmanager
+def _usable(folder: Path) -> Iterator[None]:
+    """Errors of the system, such as a full disk, are errors of ours."""
+    try:
+        yield
+    except OSError as refused:
+        raise ArgumentError(f"{folder} cannot be made a folder for results: {refused}") from refused
 
 
 def _create(path: Path, text: str) -> None:
@@ -77,10 +89,9 @@ def _create(path: Path, text: str) -> None:
         except OSError:  # a file system without links
             with contextlib.suppress(FileExistsError), open(path, "x", encoding="utf-8") as file:
                 file.write(text)
-    except OSError as refused:
-        raise ArgumentError(f"{path.parent} cannot be made a folder for results: {refused}") from refused
     finally:
-        new.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            new.unlink(missing_ok=True)
 
 
 def _open(path: Path) -> int:

@@ -22,8 +22,6 @@ def new_figure(purpose: str, width: float = 8, height: float = 4.5) -> Any:
 
     Args:
         purpose: what it is for, for the message if matplotlib is missing.
-        width: inches.
-        height: inches.
     """
     try:
         from dalembert.simulation.notebook_figure import NotebookFigure
@@ -43,7 +41,6 @@ def plot_trajectory(trajectory: Trajectory, joints: Sequence[str], points: int) 
     """A figure with positions, velocities, control and energies over time.
 
     Args:
-        trajectory: the motion.
         joints: names of those to draw; all if empty.
         points: how many, if the trajectory can be asked between its samples.
     """

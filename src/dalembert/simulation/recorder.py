@@ -23,7 +23,6 @@ class Recorder:
     """Samples of one simulation.
 
     Args:
-        system: what moves.
         inputs: control and wrenches.
         parameters: their values, or None.
         times: the first and last time, or all that the user wants.
@@ -81,7 +80,6 @@ class Recorder:
         """Keep what is wanted of a step, up to time t.
 
         Args:
-            made: the step.
             t: how far it counts.
             x: the state there.
         """
@@ -129,11 +127,7 @@ class Recorder:
             self._replace(t, x)
 
     def renew(self, t: float) -> None:
-        """A control under a zero-order hold changes: the sample just kept gets the new one.
-
-        Args:
-            t: when.
-        """
+        """A control under a zero-order hold changes: the sample just kept gets the new one."""
         if self.t and t - self.t[-1] <= AT_ONCE * max(1.0, abs(t)):
             self.tau[-1] = self.inputs.control(self.t[-1], *self.split(self.x[-1]))
 
@@ -157,9 +151,7 @@ class Recorder:
 
         Args:
             status: how it ended.
-            method: the integrator.
             evaluations: of the equations of motion by an adaptive integrator.
-            seconds: that it took.
             singular: times at which constraints lost rank.
         """
         m = self.system.mechanism

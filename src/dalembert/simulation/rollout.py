@@ -17,7 +17,7 @@ from dalembert.model.checks import shown
 from dalembert.model.names import as_names
 from dalembert.simulation.batch import Space, space_of
 from dalembert.simulation.contact_history import ContactHistory
-from dalembert.simulation.contacting import METHOD, checked_start, contact_law, warn_unconverged
+from dalembert.simulation.contacting import METHOD, checked_start, contact_law, warn_doubtful
 from dalembert.simulation.inputs import RolloutInputs
 from dalembert.simulation.singularity import singular_times
 from dalembert.simulation.stabiliser import Moving, Stabiliser, stabilised
@@ -291,7 +291,7 @@ def rollout(
     if not isinstance(mechanism, Stabiliser):  # a sweep, whose results show it
         _warn_lost(motions)
         if touched is not None and isinstance(motions.final_q, np.ndarray):
-            warn_unconverged(touched)
+            warn_doubtful(touched)
     return motions
 
 

@@ -58,19 +58,13 @@ class RankWatch:
         """Begin, or begin anew after a discontinuity.
 
         Args:
-            t: time.
             x: state [q; v].
         """
         self.finish()
         self._t, self._x, self._begins = [t], [x], True
 
     def add(self, t: float, x: np.ndarray) -> None:
-        """The next step; none without length, as LSODA makes them where it does not get on.
-
-        Args:
-            t: its time.
-            x: its state.
-        """
+        """The next step; none without length, as LSODA makes them where it does not get on."""
         if self.rank and t > self._t[-1]:
             self._t.append(t)
             self._x.append(x)
@@ -97,8 +91,6 @@ class RankWatch:
         last steps: states that follow may be large numbers without meaning.
 
         Args:
-            t: time.
-            q: positions.
             fixed: whether steps have a fixed length.
         """
         if not (self.rank and np.isfinite(q).all()):
@@ -214,7 +206,6 @@ def singular_times(system: Stabiliser, t: np.ndarray, x: np.ndarray) -> tuple[fl
     """When the constraints lost rank along a motion that is known at samples.
 
     Args:
-        system: what moved.
         t: times, (T,).
         x: states [q; v], (T, nq + nv); what comes after one that is not finite is left out.
     """

@@ -59,11 +59,7 @@ def frequencies(drift: str | None, stabilisation: float) -> tuple[float, float]:
 
 
 def warn_unused(name: str) -> None:
-    """Warn whoever called ``simulate`` or ``rollout`` that there are no constraints to keep.
-
-    Args:
-        name: of the mechanism.
-    """
+    """Warn whoever called ``simulate`` or ``rollout`` that there are no constraints to keep."""
     warnings.warn(
         f"{name!r} has no constraints, so that drift and stabilisation do nothing; they belong to mechanisms with "
         "closed loops, rolling or given motions",
@@ -73,11 +69,7 @@ def warn_unused(name: str) -> None:
 
 
 def warn_locked(name: str) -> None:
-    """Warn whoever called ``simulate`` or ``rollout`` that the constraints leave nothing that could move.
-
-    Args:
-        name: of the mechanism.
-    """
+    """Warn whoever called ``simulate`` or ``rollout`` that the constraints leave nothing that could move."""
     warnings.warn(
         f"the constraints of {name!r} leave no degree of freedom: it stands still. Dynamics(mechanism)."
         "analyse(q) says which rows do that, and its reactions are the forces of the structure",
@@ -94,7 +86,6 @@ class Stabiliser:
     """Keeps the states of a mechanism on its constraints, if it has any.
 
     Args:
-        dynamics: of the mechanism.
         relaxation: frequency, rad/s, with which positions and velocities go back to the constraints, each for
             themselves (Gear, Gupta and Leimkuhler); 0 for another way.
     """
@@ -159,7 +150,6 @@ class Stabiliser:
         The very same object comes back if there is nothing to do.
 
         Args:
-            t: time.
             x: [q; v].
         """
         if self.projects:
@@ -174,7 +164,6 @@ class Stabiliser:
         """The state on the constraints, however drift is treated.
 
         Args:
-            t: time.
             x: [q; v].
         """
         nq = self.mechanism.nq
@@ -219,8 +208,6 @@ class Stabiliser:
         """What to say if a moment later no position satisfies the constraints: given motions ask for too much.
 
         Args:
-            t: time.
-            q: positions.
             moment: s.
         """
         if not (self.has_loops and np.isfinite(q).all()):
@@ -240,9 +227,6 @@ class Stabiliser:
         """Raise an error that names the constraint which initial states violate; warn if nothing can move.
 
         Args:
-            t: time.
-            q: positions, (..., nq).
-            v: velocities, (..., nv).
             parameters: values of the symbols, (..., k), if there are any.
         """
         wrong = self.violation(t, q, v, parameters, ("q0", "v0"))
@@ -265,9 +249,6 @@ class Stabiliser:
         """Which constraint states violate, by how much and what to do; empty if there is none.
 
         Args:
-            t: time.
-            q: positions, (..., nq).
-            v: velocities, (..., nv).
             parameters: values of the symbols, (..., k), if there are any.
             names: what positions and velocities are called.
         """
@@ -290,10 +271,6 @@ class Stabiliser:
         be lost nothing is demanded, so that a motion goes straight on.
 
         Args:
-            t: time.
-            q: positions.
-            v: velocities.
-            tau: generalised forces.
             wrenches: external wrenches, if the dynamics has any.
         """
         own = self.dynamics

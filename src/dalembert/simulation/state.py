@@ -26,7 +26,6 @@ def as_position(mechanism: Mechanism, given: Any, batch: bool = False, name: str
     """Positions, quaternions of unit length; by default the neutral one.
 
     Args:
-        mechanism: the mechanism.
         given: an array of nq numbers; or by joint name, others at their neutral value; or None.
         batch: allow leading dimensions.
         name: of the argument, for errors.
@@ -51,7 +50,6 @@ def as_velocity(mechanism: Mechanism, given: Any, batch: bool = False, name: str
     """Velocities; zero by default.
 
     Args:
-        mechanism: the mechanism.
         given: an array of nv numbers; or by name of a joint or of a single velocity, others zero; or None.
         batch: allow leading dimensions.
         name: of the argument, for errors.
@@ -113,7 +111,6 @@ def as_positive(name: str, value: Any, unit: str = "", infinite: bool = False) -
     Args:
         name: of the argument, for the error.
         value: what the user gave.
-        unit: for the error.
         infinite: allow infinity.
     """
     try:

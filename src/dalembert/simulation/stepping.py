@@ -29,8 +29,6 @@ class SummaryStep:
     Args:
         quantity: ``quantity(t, q, v)`` over traced scalars.
         equations: of motion, under the forces of this step.
-        order: of the method.
-        h: length of the step.
         begin: time and state before it.
         end: time and state after it.
     """
@@ -91,7 +89,6 @@ def recurrence(
     whatever of gains, wrenches and parameters there is; driven is the control, unless there is a policy or none.
 
     Args:
-        system: what moves.
         method: name of a stepper.
         actuated: which velocities the driven control acts on; None if there is no driven control.
         policy: ``policy(t, q, v)`` or ``policy(t, q, v, gains)`` over traced scalars, or None.

@@ -1,7 +1,8 @@
 """Results on disk, piece by piece: each is written whole or not at all, so that an interrupted sweep can go on.
 
-The name of a piece has a digest of its content, which is compared whenever the piece is read: what a disk, a crash or
-somebody has changed is found.
+The name of a piece has a digest of its content and of the sweep it belongs to, which is compared whenever the piece is
+read: what a disk, a crash or somebody has changed is found, and so is a piece of another sweep, should the manifest get
+lost.
 """
 
 from __future__ import annotations
@@ -35,15 +36,15 @@ class Store(ABC):
     Args:
         folder: where; exists.
         count: number of all points.
-        piece: points of a piece.
+        sweep: a name for what is computed; pieces of another sweep do not count as whole.
     """
 
     suffix = ""
     needs = ""
     """A package that must be there."""
 
-    def __init__(self, folder: Path, count: int, piece: int):
-        self.folder, self.count, self.piece = folder, count, piece
+    def __init__(self, folder: Path, count: int, piece: int, sweep: str):
+        self.folder, self.count, self.piece, self.sweep = folder, count, piece, sweep
         if self.needs and find_spec(self.needs) is None:
             raise MissingExtraError(self.needs, "tables", f"keeping results with {self.needs}")
 
@@ -66,17 +67,17 @@ class Store(ABC):
         """The results of a piece; DamagedPiece if they are not those that were written.
 
         Args:
-            number: of the piece.
             path: one of :meth:`paths`.
         """
 
-    def _path(self, number: int, digest: str) -> Path:
-        return self.folder / f"piece-{number:07d}-{digest[:DIGITS]}{self.suffix}"
+    def _path(self, number: int, content: bytes | memoryview) -> Path:
+        found = hashlib.sha256(f"{self.sweep} {number} ".encode())
+        found.update(content)
+        return self.folder / f"piece-{number:07d}-{found.hexdigest()[:DIGITS]}{self.suffix}"
 
-
-def _compare(path: Path, digest: str) -> None:
-    if path.stem.split("-")[2] != digest[:DIGITS]:
-        raise DamagedPiece(f"{path.name} has another content than when it was written")
+    def _compare(self, path: Path, number: int, content: bytes) -> None:
+        if path != self._path(number, content):
+            raise DamagedPiece(f"{path.name} has another content than when it was written")
 
 
 class FileStore(Store):
@@ -86,15 +87,14 @@ class FileStore(Store):
         file = io.BytesIO()
         self.encode(file, arrays, points)
         content = file.getbuffer()
-        path = self._path(number, hashlib.sha256(content).hexdigest())
-        write_whole(path, lambda name: Path(name).write_bytes(content))
+        write_whole(self._path(number, content), lambda name: Path(name).write_bytes(content))
 
     def read(self, number: int, path: Path) -> Arrays:
         try:
             content = path.read_bytes()
         except OSError as error:
             raise DamagedPiece(f"{path.name} cannot be read: {error}") from error
-        _compare(path, hashlib.sha256(content).hexdigest())
+        self._compare(path, number, content)
         return self.decode(io.BytesIO(content))
 
     @abstractmethod
@@ -239,16 +239,16 @@ class ZarrStore(Store):
             found = self._read(number)
         except Exception as error:  # of any decoder that Zarr calls
             raise DamagedPiece(f"piece {number} of {self._place.name} cannot be read: {error}") from error
-        _compare(path, _digest(found))
+        self._compare(path, number, _digest(found))
         return found
 
 
-def _digest(arrays: Arrays) -> str:
+def _digest(arrays: Arrays) -> bytes:
     about = [(name, array.dtype.str, array.shape) for name, array in sorted(arrays.items())]
     found = hashlib.sha256(repr(about).encode())
     for _, array in sorted(arrays.items()):
         found.update(np.ascontiguousarray(array).tobytes())
-    return found.hexdigest()
+    return found.digest()
 
 
 STORES: dict[str, type[Store]] = {"npz": NpzStore, "parquet": ParquetStore, "zarr": ZarrStore}

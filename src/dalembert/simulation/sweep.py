@@ -19,7 +19,7 @@ from dalembert.model.checks import expect_path, shown
 from dalembert.model.identity import identify
 from dalembert.native.threads import default_threads
 from dalembert.simulation.failure import SweepError
-from dalembert.simulation.ownership import owned
+from dalembert.simulation.ownership import DECISIVE, owned
 from dalembert.simulation.points import Points
 from dalembert.simulation.state import as_flag
 from dalembert.simulation.stores import STORES, Arrays, DamagedPiece, Store
@@ -188,7 +188,7 @@ def sweep(
     progress = None if progress is None else as_flag("progress", progress)
     place, piece = expect_path(folder, "sweep, folder"), int(piece)
     manifest = _manifest(task, points, piece, format, version)
-    store = STORES[format](place, len(points), piece)
+    store = STORES[format](place, len(points), piece, "".join(str(manifest[name]) for name in DECISIVE))
     if client is not None and not (hasattr(client, "get_executor") and hasattr(client, "nthreads")):
         raise ArgumentError(f"client is {client!r}; give a dask.distributed.Client")
     if threads is not None and not (isinstance(threads, int) and threads > 0):

@@ -44,7 +44,6 @@ def filled(rows: Sequence[Sequence[str]], left: int) -> list[list[str]]:
     """The cells of a table, filled with blanks to the width of their columns.
 
     Args:
-        rows: the cells.
         left: how many columns, from the first one on, hold text and are aligned left; the others hold numbers.
     """
     widths = [max(map(text_width, column)) for column in zip(*rows)]
@@ -55,7 +54,6 @@ def aligned(rows: Sequence[Sequence[str]], left: int = 1, indent: str = "") -> l
     """Lines of a table, its columns two blanks apart.
 
     Args:
-        rows: the cells.
         left: how many columns, from the first one on, are aligned left.
         indent: what every line begins with.
     """
@@ -126,7 +124,6 @@ def printable(text: str, keep: str = "") -> str:
     """A text whose characters all show; control characters, and those that turn the direction of reading, as escapes.
 
     Args:
-        text: the text.
         keep: control characters that stay as they are, such as new lines.
     """
     if text.isprintable():

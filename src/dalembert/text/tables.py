@@ -14,8 +14,6 @@ class TextTable:
     """Rows of text under titles; columns without any entry are left out.
 
     Args:
-        titles: of the columns.
-        rows: the cells.
         sentences: whether the last column holds sentences, which are wrapped and never shortened.
     """
 
@@ -28,8 +26,6 @@ class TextTable:
         """The table of any sequences.
 
         Args:
-            titles: of the columns.
-            rows: the cells.
             sentences: see the class.
         """
         return cls(tuple(titles), tuple(tuple(row) for row in rows), sentences)

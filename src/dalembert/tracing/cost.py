@@ -22,12 +22,7 @@ class Cost:
     repeats counts as often as it is repeated.
 
     Args:
-        multiplications: products.
         additions: sums and differences.
-        divisions: quotients.
-        square_roots: square roots.
-        sines: sines.
-        cosines: cosines.
         sincos_pairs: arguments of which both sine and cosine are needed; both are counted above as well.
         other_functions: tan, exp, log, atan2.
         comparisons: comparisons, minima, maxima, selections and logic.
@@ -149,7 +144,6 @@ def max_live(nodes: tuple[Node, ...], loops: tuple[Repetition, ...] = ()) -> int
     """Most values that are held at once when the nodes are executed in order; see ``Cost.live``.
 
     Args:
-        nodes: of a program.
         loops: what its loops repeat; left out, what they hold inside does not count.
     """
     last = last_uses(nodes)

@@ -139,7 +139,6 @@ def differentiate(program: Program, output: str, input: str, mode: Mode = "auto"
     """The program of a Jacobian.
 
     Args:
-        program: what to differentiate.
         output: name of the output to differentiate.
         input: name of the input to differentiate by.
         mode: see ``jacobian``.
@@ -165,7 +164,6 @@ def jacobians(program: Program, wrt: Sequence[str], values: bool = True) -> Prog
     """The program of the derivatives of all outputs by several inputs, in one sweep.
 
     Args:
-        program: what to differentiate.
         wrt: names of the inputs to differentiate by.
         values: whether the outputs themselves come first.
 
@@ -496,7 +494,6 @@ def _loop_gradient(x: Any, weights: dict[int, Expr], active: Any) -> list[tuple[
     """Operands of a loop with the derivative of a weighted sum of its elements by each.
 
     Args:
-        x: the loop.
         weights: of its elements, by place.
         active: the nodes that matter.
     """

@@ -29,7 +29,6 @@ def interpret(
     """The value of every node, over whatever the operations work on; of a loop, all that it ends with.
 
     Args:
-        program: what to run.
         inputs: for each input port its elements in C order.
         operations: a function for each operation that is neither a constant nor an input.
         constant: makes a constant of a float.
@@ -70,7 +69,6 @@ def evaluate(program: Program, arguments: Arguments) -> dict[str, np.ndarray]:
     infinity, without a warning.
 
     Args:
-        program: what to run.
         arguments: an array per input, by name or in order, of shape ``(..., *port.shape)``; the leading batch
             dimensions of all inputs are broadcast against each other.
 
@@ -107,7 +105,6 @@ def inline(program: Program, arguments: Arguments) -> dict[str, np.ndarray]:
     """Call a program on scalars of any kind: numbers, SymPy expressions, traced scalars. So programs compose.
 
     Args:
-        program: what to call.
         arguments: an array of scalars per input, by name or in order, of exactly the shape of its port.
 
     Returns:

@@ -68,7 +68,6 @@ def repeat_program(
     short.
 
     Args:
-        graph: of the expressions.
         step: as in :class:`dalembert.tracing.program.Repetition`.
         carried: expressions at the start.
         held: expressions that every step reads.

@@ -92,7 +92,6 @@ class Forms:
     """Closed forms of the quantities of one derivation, each worked out once.
 
     Args:
-        notation: how symbols are written.
         most_lines: that one quantity may take.
         typical: numbers for symbols in a state that formulas are written for. What stands under a square root of its
             square there, such as a radius or the cosine of a lean, keeps its sign, so that no absolute values are left.
@@ -128,11 +127,15 @@ class Forms:
             return None
         if self.notation.decimal:
             entries = without_residues(entries)
-        entries = [self._signed(entry) for entry in entries]
+        entries = [self.signed(entry) for entry in entries]
         return entries if sum(len(str(x)) for x in entries) <= LONGEST else None
 
-    def _signed(self, expression: Any) -> Any:
-        """The expression without the absolute values and signs of what has a sign in the typical state."""
+    def signed(self, expression: Any) -> Any:
+        """The expression without the absolute values and signs of what has a sign in the typical state.
+
+        Args:
+            expression: of SymPy.
+        """
         import sympy
 
         known: dict[Any, Any] = {}
@@ -203,7 +206,6 @@ def definitions(program: Program, parts: Mapping[str, Derived], notation: Notati
     Args:
         program: computes all of them.
         parts: its outputs by name.
-        notation: how symbols are written.
     """
     from dalembert.tracing.sympy import to_sympy_steps
 
@@ -229,7 +231,6 @@ def narrowed(
     Args:
         named: definitions, each in terms of those before it.
         entries: expressions in terms of all definitions.
-        notation: how symbols are written.
     """
     import sympy
 

@@ -127,7 +127,6 @@ def entry_name(symbol: str, place: tuple[int, ...], shape: tuple[int, ...]) -> s
     Args:
         symbol: of the whole, LaTeX.
         place: counted from zero.
-        shape: of the whole.
     """
     if not place:
         return symbol
@@ -142,9 +141,7 @@ def array_rows(symbol: str, entries: Sequence[Any], shape: tuple[int, ...], nota
 
     Args:
         symbol: what it is called, LaTeX.
-        entries: flat.
         shape: () for a scalar.
-        notation: how symbols are written.
     """
     if shape == ():
         return sum_rows(symbol, notation.terms(entries[0]))
@@ -204,9 +201,6 @@ def entry_rows(symbol: str, entries: Sequence[Any], shape: tuple[int, ...], nota
 
     Args:
         symbol: what the array is called, LaTeX.
-        entries: flat.
-        shape: of the array.
-        notation: how symbols are written.
     """
     places = list(np.ndindex(shape))
     by_place = dict(zip(places, entries))

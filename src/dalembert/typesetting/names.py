@@ -26,11 +26,7 @@ def called_after(velocities: Iterable[str], coordinates: Sequence[str]) -> dict[
 
 
 def undotted(name: str) -> str:
-    """What a rate is the rate of, letters only, whatever the place of the dot: ``q1`` of ``qdot_1``, ``\\dot{q}_1``.
-
-    Args:
-        name: of a rate.
-    """
+    """What a rate is the rate of, letters only, whatever the place of the dot: ``q1`` of ``qdot_1``, ``\\dot{q}_1``."""
     return _plain("".join(name.rsplit("dot", 1)))
 
 

@@ -64,7 +64,6 @@ def embedded(data: bytes, kind: str) -> str:
     """A picture or a film inside a page.
 
     Args:
-        data: the file.
         kind: its media type.
     """
     address = f"data:{kind};base64,{base64.b64encode(data).decode()}"
@@ -90,11 +89,7 @@ def thumbnail(mechanism: Mechanism) -> str:
 
 
 def motion_html(trajectory: Trajectory) -> str | None:
-    """The page of a motion in a frame; None where there are no bodies to show.
-
-    Args:
-        trajectory: the motion.
-    """
+    """The page of a motion in a frame; None where there are no bodies to show."""
     from dalembert.viewer.motion import of_bodies
     from dalembert.viewer.page import make
 

@@ -441,7 +441,6 @@ def states_of(lines: Iterable[str], mechanism: Mechanism) -> Iterable[Any]:
 
     Args:
         lines: such as standard input; empty lines are passed over.
-        mechanism: whose they are.
     """
     import json
 

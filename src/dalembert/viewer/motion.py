@@ -34,7 +34,6 @@ def as_trajectory(given: Any, mechanism: Mechanism) -> Trajectory:
     Args:
         given: a trajectory, a file written by ``to_npz``, ``to_csv`` or ``to_parquet``, or a pair of times (T,) and
             positions (T, nq).
-        mechanism: what moves.
     """
     if isinstance(given, (str, Path)):
         made = read_trajectory(given, mechanism)
@@ -57,9 +56,6 @@ def as_trajectory(given: Any, mechanism: Mechanism) -> Trajectory:
 def of_bodies(trajectory: Trajectory) -> Trajectory:
     """A motion of equations as one of the bodies they were derived from, sampled as finely as a page shows it; any
     other motion as it is.
-
-    Args:
-        trajectory: any.
     """
     own = trajectory.dynamics
     if not isinstance(own, DerivedDynamics):
@@ -83,7 +79,6 @@ def read_trajectory(path: str | Path, mechanism: Mechanism) -> Trajectory:
 
     Args:
         path: the file; its suffix says which.
-        mechanism: what moved.
     """
     suffix = Path(path).suffix.lower()
     if Path(path).is_dir():

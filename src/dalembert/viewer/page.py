@@ -46,7 +46,6 @@ def page(title: str, data: dict[str, Any], block: bytes, programs: str, equation
     """The whole page.
 
     Args:
-        title: of the window.
         data: scene, motion and notes.
         block: meshes and samples, referred to by places in it.
         programs: JavaScript of :func:`dalembert.viewer.programs.script`.
@@ -163,7 +162,6 @@ def beginning(mechanism: Mechanism, trajectory: Trajectory | None, q: Any) -> tu
     """The position to begin with, loops closed if possible; and from where to look, if the mechanism is planar.
 
     Args:
-        mechanism: with numbers.
         trajectory: its motion, if there is one.
         q: positions that the user gives.
     """

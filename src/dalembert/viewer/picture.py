@@ -197,7 +197,6 @@ class Studio:
     """A figure before a camera that has it all in view.
 
     Args:
-        mechanism: what to draw.
         trajectory: its motion, if there is one.
         q: positions without a motion.
         size: width and height of pictures, pixels.

@@ -41,7 +41,6 @@ def rasterise(points: np.ndarray, nearness: np.ndarray, triangles: np.ndarray, w
             eye (not positive) are left out.
         triangles: (m, 3) indices of points.
         width: of the screen, pixels.
-        height: of the screen.
     """
     buffer = np.zeros(width * height)
     kept: list[tuple[np.ndarray, ...]] = []

@@ -28,7 +28,6 @@ class Pull:
     """A spring between a point of a body and a point of the world.
 
     Args:
-        body: its name.
         point: where it is held, in the frame of the body, m.
         target: where it is pulled to, in the world, m.
     """
@@ -42,7 +41,6 @@ class Running:
     """A mechanism that moves on by ``advance``.
 
     Args:
-        mechanism: with numbers.
         q: where it begins, loops closed.
         control: what its drives do: None for nothing, ``"hold"`` for holding a posture by springs and the weight they
             carry, or a function of (t, q, v).
@@ -99,7 +97,6 @@ class Running:
 
         Args:
             q: positions, an array or by joint name; joints that are not named stay where they are.
-            v: velocities.
         """
         self.q = closed(self.mechanism, self.dynamics, placed(self.mechanism, self.q, q), q)
         self.v = np.zeros(self.mechanism.nv) if v is None else as_velocity(self.mechanism, v)
@@ -133,8 +130,6 @@ def placed(mechanism: Mechanism, q: np.ndarray, given: Any) -> np.ndarray:
     """Positions that are given, by name some of them only.
 
     Args:
-        mechanism: whose they are.
-        q: the other ones.
         given: an array, or numbers by joint name.
     """
     if not isinstance(given, dict):
@@ -151,9 +146,6 @@ def closed(mechanism: Mechanism, dynamics: Dynamics, q: np.ndarray, given: Any) 
     """Positions whose loops are closed, those given by name kept if that is possible; as they are if it is not.
 
     Args:
-        mechanism: whose they are.
-        dynamics: of it.
-        q: positions.
         given: what was asked for.
     """
     if not mechanism.constraints:

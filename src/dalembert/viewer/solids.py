@@ -74,7 +74,6 @@ class MovingFigure:
     """Everything that is drawn of a mechanism.
 
     Args:
-        mechanism: with numbers.
         solids: on links.
         ways: between links.
         up: unit vector against gravity.
@@ -105,7 +104,6 @@ def figure(mechanism: Mechanism, q: np.ndarray, meshes: Meshes) -> MovingFigure:
     """What is drawn of a mechanism: its geometry; without any, its collision shapes; without these, its skeleton.
 
     Args:
-        mechanism: with numbers.
         q: a position in which it is measured.
         meshes: reads mesh files.
     """
@@ -276,7 +274,6 @@ def rod(a: np.ndarray, b: np.ndarray, radius: float) -> tuple[np.ndarray, np.nda
     """A cylinder between two points; without triangles if they coincide.
 
     Args:
-        a: an end.
         b: the other end.
         radius: m.
     """

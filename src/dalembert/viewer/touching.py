@@ -19,11 +19,7 @@ MOST_CURVES = 24
 
 
 def collision_shapes(mechanism: Mechanism) -> list[dict[str, Any]]:
-    """Shapes that may touch, each once, in the frames of the links that carry them.
-
-    Args:
-        mechanism: a numeric mechanism.
-    """
+    """Shapes that may touch, each once, in the frames of the links that carry them."""
     found: list[dict[str, Any]] = []
     for name, shape in _shapes(mechanism):
         frame = mechanism.frame(name)
@@ -70,7 +66,6 @@ def grounds(mechanism: Mechanism, size: float) -> list[dict[str, Any]]:
     """The surfaces of all grounds but level planes of the world, which the page's own floor shows.
 
     Args:
-        mechanism: a numeric mechanism.
         size: of the mechanism, m.
     """
     found: list[dict[str, Any]] = []

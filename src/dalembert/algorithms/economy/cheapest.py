@@ -22,15 +22,7 @@ CANDIDATES = {"augmented-links": augmented_links, "tensor": tensor_form}
 
 
 def cheapest(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None) -> Array:
-    """Generalised forces that produce the accelerations ``a``.
-
-    Args:
-        tree: the links.
-        q: positions.
-        v: velocities.
-        a: accelerations.
-        loads: external loads on the links.
-    """
+    """Generalised forces that produce the accelerations ``a``."""
     moves, speeds_up = (not all(scalar.is_zero(x) for x in rates) for rates in (v, a))
     return CANDIDATES[cheapest_name(tree, moves, speeds_up)](tree, q, v, a, loads)
 
@@ -39,7 +31,6 @@ def cheapest_name(tree: Tree, moves: bool = True, speeds_up: bool = True) -> str
     """The name of the algorithm with fewer operations.
 
     Args:
-        tree: the links.
         moves: whether velocities differ from zero.
         speeds_up: whether accelerations do.
     """
@@ -63,8 +54,6 @@ def burden(tree: Tree, name: str, moves: bool = True, speeds_up: bool = True) ->
     """The operations of one candidate.
 
     Args:
-        tree: the links.
-        name: of the candidate.
         moves: whether velocities differ from zero.
         speeds_up: whether accelerations do.
     """

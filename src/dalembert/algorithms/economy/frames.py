@@ -190,7 +190,6 @@ def reframe(tree: Tree, main: Mapping[int, NextAxis] | None = None) -> Tree:
     """The same tree in economical frames. Geometry must be numeric; masses may be anything.
 
     Args:
-        tree: the links.
         main: link -> the axis beyond it that its frame suits; by default the one that carries most.
     """
     frames: list[Transform] = []  # new frame of each link in its old frame
@@ -344,9 +343,7 @@ def _rewritten(link: Link, parent: Transform, frame: Transform, twist: float, si
     """The link with its joint described between the new frames.
 
     Args:
-        link: as it was.
         parent: its parent's new frame in the old one.
-        frame: its own.
         twist: by how much that was turned about x into the distal position.
         size: of what the joint carries.
     """

@@ -92,7 +92,6 @@ def _split(link: Link, moments: Moments, settle: bool = False) -> tuple[Moments,
     """What stays with the link, and what moves to its parent (in the parent's axes and about its origin).
 
     Args:
-        link: from which.
         moments: its own, and what has been moved to it.
         settle: whether what moves is numbers, and sums in it that are zero but for rounding are to be zero: of a heavy
             body even the rounding would outweigh a light one.

@@ -46,11 +46,6 @@ def articulated_body(
 
     Args:
         tree: the links; without mimic joints.
-        q: positions.
-        v: velocities.
-        tau: generalised forces.
-        loads: external loads on the links.
-        armature: rotor inertia of every velocity, nv, or None.
     """
     refuse_mimic_joints(tree, "articulated-body", "algorithm='factor-and-solve'")
     step = steps(tree, q)

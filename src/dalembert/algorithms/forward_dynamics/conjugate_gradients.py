@@ -88,7 +88,6 @@ def inertia_diagonal(tree: Tree, q: Array) -> Array:
 
     Args:
         tree: the links; without mimic joints.
-        q: positions.
     """
     mass, U, E = generalized_moments(tree, steps(tree, q))
     found: list[Scalar] = [0] * tree.nv

@@ -24,12 +24,6 @@ def factor_and_solve(
     """Accelerations that the generalised forces ``tau`` produce.
 
     Args:
-        tree: the links.
-        q: positions.
-        v: velocities.
-        tau: generalised forces.
-        loads: external loads on the links.
-        armature: rotor inertia of every velocity, nv, or None.
         forces: algorithm of inverse dynamics for the bias.
         inertia: algorithm of the inertia matrix.
     """

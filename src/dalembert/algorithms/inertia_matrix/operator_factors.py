@@ -28,9 +28,7 @@ class OperatorFactors:
     """The factors over links; blocks are keyed (inner link, outer link).
 
     Args:
-        tree: the links.
         Dh: diagonal blocks H_i P_i H_i^T.
-        Dh_inverse: their inverses.
         upper: blocks of H Phi L.
         upper_inverse: blocks of H Psi L.
     """

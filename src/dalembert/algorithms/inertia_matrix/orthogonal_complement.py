@@ -51,8 +51,6 @@ def two_stage_solve(tree: Tree, q: Array, force: Array) -> Array:
     """D^-1 force without forming D (6.2.17): minimum-norm x of P^T x = force, then least squares P a = x. Numbers only.
 
     Args:
-        tree: the links.
-        q: positions.
         force: tau minus bias, nv.
     """
     T, M = twist_matrix_and_inertias(tree, q)

@@ -39,7 +39,6 @@ class _Argument:
 
     Args:
         port: name and shape.
-        k: its position.
         count: number of all arguments.
         core: number of core dimensions of the arguments before.
         place: its part of the scratch if an input, its table of slots if an output.

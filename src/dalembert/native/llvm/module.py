@@ -39,7 +39,6 @@ def module_source(
     """LLVM IR of a program; its one public function is ``loop``, over states (see the module of that name).
 
     Args:
-        dtype: float64 or float32.
         chunk: the largest number of operations compiled as one function.
     """
     lanes = target.lanes(dtype)
@@ -57,7 +56,6 @@ def module_text(
     """All of :func:`module_source` as one module, to look at.
 
     Args:
-        dtype: float64 or float32.
         target: the processor; this one by default.
         chunk: the largest number of operations compiled as one function.
     """

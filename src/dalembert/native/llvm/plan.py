@@ -80,7 +80,6 @@ class Repeat:
     """A step taken several times.
 
     Args:
-        plan: of the step.
         count: how often it is taken.
         start: copies of slots before the first step, (from, to).
         carry: copies after each step; all are read before the first is written.

@@ -102,7 +102,6 @@ class _Rotations:
         """``W_i of(z, zd, zdd, w, Om)`` with everything as dual tensors in the axes of link i; zero for j > i.
 
         Args:
-            of: the formula.
             inside: leave out the factor W_i.
         """
         c = self.chain

@@ -14,15 +14,7 @@ from dalembert.simulation.equations import StepperEquations
 
 
 def lie_runge_kutta_4(system: StepperEquations, t: Scalar, q: Array, v: Array, h: Scalar) -> tuple[Array, Array]:
-    """One step.
-
-    Args:
-        system: the equations of motion.
-        t: time.
-        q: positions.
-        v: velocities.
-        h: length of the step, s.
-    """
+    """One step."""
     half = h / 2
 
     def slopes(s: Scalar, u: Array, w: Array) -> tuple[Array, Array]:

@@ -13,6 +13,7 @@ import numpy as np
 from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.scalar import Scalar
+from dalembert.contact.choices import above
 from dalembert.dynamics.contacting import stepped
 
 if TYPE_CHECKING:
@@ -48,10 +49,6 @@ class RigidContact:
 
         Args:
             system: the equations of motion, under everything but contacts and the dry friction of joints.
-            t: time.
-            q: positions.
-            v: velocities.
-            h: length of the step, s.
             impulses: of the last step.
             measures: as :data:`dalembert.simulation.contact_history.MEASURES`, after the last step.
             parameters: values of the parameters, if there are any.
@@ -69,7 +66,9 @@ class RigidContact:
             for old, new in zip(measures[3:6], (found.friction_loss, found.impact_loss, found.push_work))
         ]  # fmt: skip
         worst = scalar.maximum(measures[1], found.residual)
+        longer = above(found.stride[0], measures[6])
+        strides = [scalar.select(longer, x, y) for x, y in zip(found.stride, measures[6:8])]
         points = [*found.slip.ravel(), *found.mode] if self.records else []
-        new = [found.residual, worst, found.impulse_residual, *sums, *points]
+        new = [found.residual, worst, found.impulse_residual, *sums, *strides, *points]
         moved = system.displaced(q, h * system.tangent(t, q, found.v))
         return system.normalised(moved), found.v, found.impulses, arrays.asarray(new)

@@ -9,15 +9,7 @@ from dalembert.simulation.equations import StepperEquations
 
 
 def runge_kutta_4(system: StepperEquations, t: Scalar, q: Array, v: Array, h: Scalar) -> tuple[Array, Array]:
-    """One step.
-
-    Args:
-        system: the equations of motion.
-        t: time.
-        q: positions.
-        v: velocities.
-        h: length of the step, s.
-    """
+    """One step."""
     half = h / 2
     q1, v1 = system.rate(t, q, v), system.acceleration(t, q, v)
     qa, va = q + half * q1, v + half * v1

@@ -11,14 +11,6 @@ from dalembert.simulation.equations import StepperEquations
 
 
 def semi_implicit_euler(system: StepperEquations, t: Scalar, q: Array, v: Array, h: Scalar) -> tuple[Array, Array]:
-    """One step.
-
-    Args:
-        system: the equations of motion.
-        t: time.
-        q: positions.
-        v: velocities.
-        h: length of the step, s.
-    """
+    """One step."""
     v = v + h * system.acceleration(t, q, v)
     return system.normalised(system.displaced(q, h * system.tangent(t, q, v))), v

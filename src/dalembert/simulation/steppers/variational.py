@@ -39,7 +39,6 @@ def exp_derivative(x: Array, u: Array) -> Array:
 
     Args:
         x: rotation vector.
-        u: vector.
     """
     squared = dot(x, x)
     a = _near_zero(squared, lambda s: (1 - s * (1 - s / 30) / 12) / 2, _a)
@@ -53,7 +52,6 @@ def exp_derivative_inverse(x: Array, u: Array) -> Array:
 
     Args:
         x: rotation vector.
-        u: vector.
     """
     squared = dot(x, x)
     c = _near_zero(squared, lambda s: (1 + s * (1 + s / 42) / 60) / 12, _c)
@@ -88,15 +86,7 @@ MOST_SUBSTITUTIONS = 60
 
 
 def variational(system: StepperEquations, t: Scalar, q: Array, v: Array, h: Scalar) -> tuple[Array, Array]:
-    """One step.
-
-    Args:
-        system: the equations of motion.
-        t: time.
-        q: positions.
-        v: velocities.
-        h: length of the step, s.
-    """
+    """One step."""
     half = h / 2
     p = system.momentum(q, v)
     x = v + half * system.acceleration(t, q, v)

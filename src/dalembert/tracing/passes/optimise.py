@@ -52,7 +52,6 @@ def optimise(program: Program, level: int = 1, keep_labels: bool = False) -> Pro
     of.
 
     Args:
-        program: what to optimise.
         level: 0 removes dead and repeated operations and changes no value; 1 also regroups sums, products and
             quotients, absorbs signs, and orders operations for few live values; 2 repeats this until nothing is
             gained.
