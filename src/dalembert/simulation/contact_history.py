@@ -173,10 +173,10 @@ class ContactHistory:
         shared = np.linalg.norm(Decomposition.of(J).left_null, axis=-1) > SHARED
         found = np.ones((*mode.shape, 3), dtype=bool)
         for k, point in enumerate(self.layout.points):
-            for j, row in enumerate(_force_rows(point)):
-                if row is not None:
-                    decides = np.where(mode[..., k] == 2, shared[..., point.normal], shared[..., row])
-                    found[..., k, j] = ~(decides & (impulses[..., row] != 0))
+            for j, entry in enumerate(_force_rows(point)):
+                if entry is not None:
+                    decides = np.where(mode[..., k] == 2, shared[..., point.normal], shared[..., entry])
+                    found[..., k, j] = ~(decides & (impulses[..., entry] != 0))
         return found
 
     # ------------------------------------------------------------------------------------------------ what a step found

@@ -331,9 +331,10 @@ def _allocate(
             lasting = [i for i in values if i in result or dies.get(i, k) > k]
             planned.append(Chunk(values, {i: slot(i, k) for i in lasting}))
         elif kind == "rolled":
-            if not (planned and isinstance(planned[-1], Rolled)):
-                planned.append(Rolled([], 0, 0))
-            rolled = planned[-1]
+            last = planned[-1] if planned else None
+            rolled = last if isinstance(last, Rolled) else Rolled([], 0, 0)
+            if rolled is not last:
+                planned.append(rolled)
             rolled.table += (ROLLED[code[values[0]][0]][0], len(values))
             for i in values:
                 rolled.table.append(slot(i, k))
