@@ -12,7 +12,9 @@ Both sides run on one thread, in the same process, on the same states in the lay
 its own column layout), into arrays that exist already. Pinocchio's batch functions are used where it has them, its
 Python call in a loop where it has not, on at most 10,000 states whatever the batch is here.
 A time is the best of several runs of the whole batch, in processor time
-(elapsed time where several threads work). Ratios below one, where we lose, are printed like all others and marked.
+(elapsed time where several threads work). The column "writing" is the part of ours that NumPy takes to fill the arrays
+of the results with a number: near one, nothing that writes them could be much faster. Ratios below one, where we lose,
+are printed like all others and marked.
 """
 
 from __future__ import annotations
@@ -120,12 +122,15 @@ TOLERANCE = {"inverse_dynamics": 1e-9, "mass_matrix": 1e-9, "forward_dynamics": 
 with fourth-order differences at 1e-4, good to about 1e-8 of the largest entry times that condition: 1e-5."""
 
 
-def ours(dyn: da.Dynamics, quantity: str, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> float:
+def ours(dyn: da.Dynamics, quantity: str, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[float, float]:
+    """Seconds per state, and those that NumPy takes to fill the arrays of the results with a number."""
     kernel = dyn.kernel(quantity)
     given = {"q": q, "v": v, "a": a, "tau": a}
     args = [given[port.name] for port in kernel.inputs]
     out = kernel(*args, threads=1)
-    return best(lambda: kernel(*args, threads=1, out=out)) / len(q)
+    arrays = out if isinstance(out, tuple) else (out,)
+    time_of_one = best(lambda: kernel(*args, threads=1, out=out)) / len(q)
+    return time_of_one, best(lambda: [array.fill(1.0) for array in arrays], 0.2) / len(q)
 
 
 def peer(r: Robot, quantity: str, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> float:
@@ -158,7 +163,8 @@ def processor() -> str:
 def throughput(options: argparse.Namespace) -> list[dict[str, Any]]:
     """Batches on one thread, beside Pinocchio."""
     print(
-        f"{'robot':14}{'quantity':32}{'batch':>9}{'ours':>10}{'Pinocchio':>11}{'ratio':>8}   ns per state; checked to"
+        f"{'robot':14}{'quantity':32}{'batch':>9}{'ours':>10}{'Pinocchio':>11}{'ratio':>8}{'writing':>9}"
+        "   ns per state; checked to"
     )
     rows = []
     for name in options.robots:
@@ -175,13 +181,13 @@ def throughput(options: argparse.Namespace) -> list[dict[str, Any]]:
                     print(f"{r.name:14}{quantity:32}{batch:9}  left out: {size / 1e9:.0f} GB of arrays")
                     continue
                 q, v, a = r.mechanism.random_state(np.random.default_rng(0), (batch,))
-                mine = ours(dyn, quantity, q, v, a)
+                mine, writing = ours(dyn, quantity, q, v, a)
                 theirs = theirs or peer(r, quantity, q, v, a)  # once, on at most 10,000 states
                 ratio = theirs / mine
                 lost = "  SLOWER" if ratio < 1 else ""
                 print(
                     f"{r.name:14}{quantity:32}{batch:9}{mine * 1e9:10.1f}{theirs * 1e9:11.1f}{ratio:8.1f}"
-                    f"   {error:.0e}{lost}",
+                    f"{writing / mine:9.0%}   {error:.0e}{lost}",
                     flush=True,
                 )
                 rows.append({"robot": r.name, "quantity": quantity, "batch": batch, "ours": mine, "pinocchio": theirs})
@@ -246,7 +252,7 @@ def chains(options: argparse.Namespace) -> list[dict[str, Any]]:
         if not error < 1e-9:
             raise SystemExit(f"{r.name}: differs from Pinocchio by {error:.1e}; no time is kept")
         q, v, a = r.mechanism.random_state(np.random.default_rng(0), (10_000,))
-        mine, theirs = ours(dyn, "inverse_dynamics", q, v, a), peer(r, "inverse_dynamics", q, v, a)
+        mine, theirs = ours(dyn, "inverse_dynamics", q, v, a)[0], peer(r, "inverse_dynamics", q, v, a)
         cost = dyn.cost("inverse_dynamics")
         count = cost.multiplications + cost.additions
         lost = "  SLOWER" if theirs < mine else ""

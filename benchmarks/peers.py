@@ -46,7 +46,7 @@ def _pinocchio_model(path: Any, free: bool, locked: tuple[str, ...] = ()) -> Any
 
 
 def robot(name: str) -> Robot:
-    """``ur5``, ``panda``, ``anymal``, ``talos`` or ``chain-N``."""
+    """``ur5``, ``panda``, ``anymal``, ``talos``, ``centauro``, ``g1``, ``tiago_dual`` or ``chain-N``."""
     import warnings
 
     warnings.simplefilter("ignore", da.errors.ModelWarning)
@@ -61,6 +61,9 @@ def robot(name: str) -> Robot:
         "ur5": ("UR5", "ur5_robot", False),
         "anymal": ("ANYmal", "anymal_b_simple/anymal", True),
         "talos": ("Talos", "talos_reduced", True),
+        "centauro": ("Centauro", "centauro", True),
+        "g1": ("G1 with hands", "g1_29dof_with_hand_rev_1_0", True),
+        "tiago_dual": ("Tiago dual", "tiago_dual", True),
     }[name]
     path = known[key]
     return Robot(label, da.load(path, base="free" if free else "fixed"), _pinocchio_model(path, free))
