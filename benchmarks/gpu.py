@@ -42,7 +42,7 @@ def mechanism(name: str) -> da.Mechanism:
     if name.startswith("chain-"):
         return chain_mechanism(int(name.removeprefix("chain-")))
     warnings.simplefilter("ignore", da.errors.ModelWarning)
-    free = any(walker in name for walker in ("talos", "anymal"))
+    free = any(walker in name for walker in ("talos", "anymal", "centauro", "g1", "tiago_dual"))
     m = da.load(name, base="free") if free else da.load(name)
     return da.lock(m, {"panda_finger_joint1": 0.0}) if any(j.name == "panda_finger_joint1" for j in m.joints) else m
 
