@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 DOCS = Path(__file__).parents[1]
-FENCE = re.compile(r"((?:^<!--[^\n]*-->\n+)*)^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"((?:^<!--[^\n]*-->\n+)*)^```(?: \{ \.)?(\w*)(?: [^\n]*)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 MARK = re.compile(r"<!-- (no-run|needs|varies): (.+?) -->")
 ELSEWHERE = ("", "cd", "git", "make", "pip", "python")
 """Programs of shell blocks that are not run here."""

@@ -422,13 +422,13 @@ def test_progress_on_a_terminal_waits_until_work_is_long(monkeypatch):
         def isatty(self):
             return True
 
-    def told(duration, stream):
+    def told(duration, stream, patience=0.1):
+        monkeypatch.setattr("dalembert.text.progress.PATIENCE", patience)
         monkeypatch.setattr(sys, "stderr", stream)
         simulate(pendulum(), [1.0], None, 0.5, control=lambda t, q, v: (time.sleep(duration), [0.0])[1])
         return stream.getvalue()
 
-    monkeypatch.setattr("dalembert.text.progress.PATIENCE", 0.1)
-    assert told(0.0, Terminal()) == ""
+    assert told(0.0, Terminal(), 60) == ""
     assert told(0.01, io.StringIO()) == ""
     long = told(0.01, Terminal())
     assert "simulating pendulum [" in long

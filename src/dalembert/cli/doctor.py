@@ -46,6 +46,8 @@ OPTIONAL = {
     "distributed": ("sweeps on a Dask cluster", "pip install 'dalembert[cluster]'"),
     "control": ("linear models for python-control", "pip install 'dalembert[control]'"),
     "torch": ("gradients for PyTorch", "pip install 'dalembert[torch]'"),
+    "mcap": ("logs of ROS", "pip install 'dalembert[logs]'"),
+    "mcap-ros2-support": ("logs of ROS 2", "pip install 'dalembert[logs]'"),
     "jax": ("gradients for JAX", "pip install 'dalembert[jax]'"),
     "casadi": ("functions of CasADi, both ways", "pip install 'dalembert[casadi]'"),
     "xacro": ("xacro files", "pip install 'dalembert[xacro]'"),

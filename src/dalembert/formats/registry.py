@@ -76,6 +76,9 @@ FORMATS = (
 
 SUFFIXES = tuple(dict.fromkeys(suffix for format in FORMATS for suffix in format.suffixes))
 
+WRITTEN = {format.suffixes[0]: format for format in FORMATS if format.writer}
+"""The formats that are written, by the suffix of their files."""
+
 OTHERS = {
     ".gz": ". Unpack it first",
     ".zip": ". Unpack it first",

@@ -137,6 +137,7 @@ def traced(mechanism: Mechanism, coordinates: Sequence[str] | None = None) -> Tr
             gain=read(old.gain),
             offset=read(old.offset),
             moments=Moments(read(m.mass), read(m.first), read(m.second)),
+            unit=True,
         )
 
     old = mechanism.tree

@@ -104,6 +104,7 @@ class Link:
         moments: mass distribution in the link frame, welded bodies included.
         joint: name of the joint of the mechanism.
         post: constant rotation from the link's axes to those of the moved joint frame; None if they coincide.
+        unit: whether the quaternion of a spherical joint is known to have unit length, as in formulas on paper.
     """
 
     name: str
@@ -119,6 +120,7 @@ class Link:
     moments: Moments
     joint: str
     post: Array | None = None
+    unit: bool = False
 
     @property
     def nq(self) -> int:
@@ -176,7 +178,7 @@ class Link:
     def attitude(self, q: Coordinates) -> Array:
         """Rotation of a spherical joint. The length of its quaternion does not matter; symbols stand for unit ones."""
         eta = self.position(q)
-        return rotation_from_quaternion(eta, unit=scalar.is_symbolic(eta))
+        return rotation_from_quaternion(eta, unit=self.unit or scalar.is_symbolic(eta))
 
     def rotation(self, q: Coordinates) -> Array:
         """A_i: maps components in the link's axes to the parent link's axes."""
