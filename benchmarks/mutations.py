@@ -4,7 +4,7 @@ Every file of algorithms/ and kinematics/ is parsed; a mutation exchanges + and 
 i + 1 modulo 3, or exchanges the factors of a vector product. Each runs in a process of its own, which imports the
 changed module and tries the laws of ``prove(..., derived=False)`` on small mechanisms at a random point of the field of
 integers modulo 2^61 - 1: a tree with revolute, prismatic, helical, universal and fixed joints, one with spherical
-joints, one with a mimic joint, one with a closed loop. It is killed by the first law that fails, or crashes; lines that
+joints, one with a mimic joint, a chain, one with a closed loop. It is killed by the first law that fails, or crashes; lines that
 no law runs are not reached.
 
     python benchmarks/mutations.py [--files NAME ...] [--most N] [--seed N] [--workers N] [--list]
@@ -194,7 +194,8 @@ def zoo() -> list[Any]:
     follower = tree("mimic", ("revolute", 0), ("revolute", 1), ("prismatic", 2), ("revolute", 2), mimic=True)
     loop = tree("loop", ("spherical", 0), ("revolute", 1), ("prismatic", 2), ("revolute", 0), ("revolute", 4))
     closures = (Constraint("pin", "universal", "b3", "b5"), Constraint("rod", "distance", "b2", "b4", value=1))
-    return [plain, quaternion, follower, loop.replace(constraints=closures)]
+    chain = tree("chain", ("revolute", 0), ("prismatic", 1), ("revolute", 2), ("prismatic", 3), ("revolute", 4))
+    return [plain, quaternion, follower, chain, loop.replace(constraints=closures)]
 
 
 def verdict() -> str:

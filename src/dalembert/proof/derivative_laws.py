@@ -10,6 +10,7 @@ from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array, product
 from dalembert.algorithms import energy
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
+from dalembert.algorithms.loads import loads_on_links
 from dalembert.algorithms.sensitivity import coriolis_matrix, sensitivity
 from dalembert.algorithms.sensitivity_as_printed import sensitivity_as_printed
 from dalembert.kinematics.gradients import tangent
@@ -21,6 +22,7 @@ from dalembert.proof.claims import (
     bias,
     coriolis_forces,
     direction_of,
+    ends,
     inertia,
     inner,
     named_ends,
@@ -68,22 +70,30 @@ def frames(s: Subject) -> Iterator[Claim | Omission]:
                 yield Claim("derivatives of frames", who, "dual numbers", product(mine, d), slopes(theirs))
 
 
+def _loads(s: Subject) -> dict[str, Array]:
+    """Generic wrenches on the ends of branches."""
+    return s.once("loads", lambda: {body: random_vector(s.field, 6) for body in ends(s)})
+
+
 def variations(s: Subject) -> Iterator[Claim | Omission]:
     """One variation of inverse and forward dynamics, link by link (Lemmas C-6 to C-12), against dual numbers."""
     m, d = s.mechanism, direction_of(s)
+    loads = _loads(s)
     dv, da = random_vector(s.field, m.nv), random_vector(s.field, m.nv)
     moving = (_displaced(s, d), along(s.v, dv), along(s.a, da))
-    x, dx = algorithms.inverse_dynamics_variation(m, s.q, s.v, s.a, d, dv, da)
-    later = algorithms.link_quantities(m, *moving)
-    needed = slopes(INVERSE_DYNAMICS["newton-euler"](m.tree, *moving, None))
-    yield Claim("variations", "tau", "newton-euler", x.tau, torque(s))
+    run = INVERSE_DYNAMICS["newton-euler"]
+    x, dx = algorithms.inverse_dynamics_variation(m, s.q, s.v, s.a, d, dv, da, wrenches=loads)
+    later = algorithms.link_quantities(m, *moving, wrenches=loads)
+    on_links = loads_on_links(m, loads)
+    needed = slopes(run(m.tree, *moving, on_links))
+    yield Claim("variations", "tau", "newton-euler", x.tau, run(m.tree, s.q, s.v, s.a, on_links))
     yield Claim("variations", "d tau", "dual numbers", dx.tau, needed)
     for name in ("w", "wd", "Om", "sdd", "mu", "Udd", "f", "eta"):
         mine, theirs = (
             arrays.asarray([list(link.flat) for link in getattr(quantities, name)]) for quantities in (dx, later)
         )
         yield Claim("variations", f"d {name}", "dual numbers", mine, slopes(theirs))
-    found = tried(lambda: algorithms.forward_dynamics_variation(m, s.q, s.v, s.a, d, dv, needed), "d a")
+    found = tried(lambda: algorithms.forward_dynamics_variation(m, s.q, s.v, s.a, d, dv, needed, wrenches=loads), "d a")
     yield found if isinstance(found, Omission) else Claim("variations", "d a", "the change given", found, da)
 
 
@@ -115,11 +125,12 @@ def _center_rate(s: Subject) -> Array:
 def as_printed(s: Subject) -> Iterator[Claim | Omission]:
     """Algorithms 7.1 and 7.2 with (7.3.2)-(7.3.4), pair by pair."""
     tree = s.mechanism.tree
-    found = tried(lambda: sensitivity_as_printed(tree, s.q, s.v, s.a), "Algorithms 7.1 and 7.2")
+    loads = loads_on_links(s.mechanism, _loads(s))
+    found = tried(lambda: sensitivity_as_printed(tree, s.q, s.v, s.a, loads), "Algorithms 7.1 and 7.2")
     if isinstance(found, Omission):
         yield found
         return
-    theirs = sensitivity(tree, s.q, s.v, s.a)
+    theirs = sensitivity(tree, s.q, s.v, s.a, loads)
     for name in "DVP":
         yield Claim("sensitivities", f"{name}, (7.3.2)-(7.3.4)", name, getattr(found, name), getattr(theirs, name))
 
