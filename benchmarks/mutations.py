@@ -4,8 +4,8 @@ Every file of algorithms/ and kinematics/ is parsed; a mutation exchanges + and 
 i + 1 modulo 3, or exchanges the factors of a vector product. Each runs in a process of its own, which imports the
 changed module and tries the laws of ``prove(..., derived=False)`` on small mechanisms at a random point of the field of
 integers modulo 2^61 - 1: a tree with revolute, prismatic, helical, universal and fixed joints, one with spherical
-joints, one with a mimic joint, a chain, one with a closed loop. It is killed by the first law that fails, or crashes; lines that
-no law runs are not reached.
+joints, one with a mimic joint, a chain, one with a closed loop. It is killed by the first law that fails, or crashes;
+lines that no law runs are not reached.
 
     python benchmarks/mutations.py [--files NAME ...] [--most N] [--seed N] [--workers N] [--list]
 """

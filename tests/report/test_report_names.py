@@ -109,7 +109,7 @@ def test_any_name_of_a_symbol_is_safe_and_distinct(names):
 
 @pytest.mark.parametrize("method", ["lagrange", "kane", "kronecker", "newton-euler"])
 def test_letters_of_two_meanings_are_told(method):
-    """A mass M, a length h, a coordinate c beside the matrix M, h = c + G and the forces c; m is, beside m_ijk or m_i."""
+    """A mass M, a length h, a coordinate c beside the matrix M, h = c + G, the forces c; m is, beside m_ijk or m_i."""
     M, m, h = sympy.symbols("M m h", positive=True)
     bodies = [Body("cart", Inertia(M)), Body("arm", Inertia(m, [0, 0, h]))]
     joints = [
