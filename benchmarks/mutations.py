@@ -1,12 +1,13 @@
 """Does the exact verification find errors? One sign or index of an algorithm is changed at a time, and the laws decide.
 
-Every file of algorithms/ is parsed; a mutation exchanges + and -, drops a minus, turns an index i into i + 1 modulo 3,
-or exchanges the factors of a vector product. Each runs in a process of its own, which imports the changed module and
-tries the laws of ``prove(..., derived=False)`` on three small trees at a random point of the field of integers modulo
-2^61 - 1: one with revolute, prismatic, helical, universal and fixed joints and a branch, one with spherical joints, one
-with a mimic joint. It is killed by the first law that fails, or crashes; lines that no law runs are not reached.
+Every file of algorithms/ and kinematics/ is parsed; a mutation exchanges + and -, drops a minus, turns an index i into
+i + 1 modulo 3, or exchanges the factors of a vector product. Each runs in a process of its own, which imports the
+changed module and tries the laws of ``prove(..., derived=False)`` on small mechanisms at a random point of the field of
+integers modulo 2^61 - 1: a tree with revolute, prismatic, helical, universal and fixed joints, one with spherical
+joints, one with a mimic joint, a chain, one with a closed loop. It is killed by the first law that fails, or crashes;
+lines that no law runs are not reached.
 
-    python benchmarks/mutations.py [--files NAME ...] [--most N] [--seed N] [--list]
+    python benchmarks/mutations.py [--files NAME ...] [--most N] [--seed N] [--workers N] [--list]
 """
 
 from __future__ import annotations
@@ -23,31 +24,41 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np  # loaded once, before processes are forked; nothing of the package may be
 
+ROOMS = ("algorithms", "kinematics")
+"""Folders whose files are changed."""
+
 PATIENCE = 120.0
 """Seconds after which a mutant counts as killed: it does not end."""
 
 EQUIVALENT: dict[tuple[str, str], str] = {
     (
-        "inertia_matrix/orthogonal_complement.py",
+        "algorithms/inertia_matrix/orthogonal_complement.py",
         "columns[:, link.v + k] + link.gain * column  ->  columns[:, link.v + k] - link.gain * column",
     ): "T changes its sign as a whole, and T^T M T does not",
-    ("triangular.py", "len(M) - 1  ->  len(M) + 1"): "parents beyond the last row are never asked for",
-    ("triangular.py", "matrices[0]  ->  matrices[1]"): "all matrices have the same shape",
-    ("triangular.py", "-1  ->  1"): "rows inside the first that has something are zero, whatever their root is called",
-    ("forward_dynamics/articulated_body.py", "-1  ->  1"): "decides where zeros are written that the sums give as well",
+    ("algorithms/triangular.py", "len(M) - 1  ->  len(M) + 1"): "parents beyond the last row are never asked for",
+    ("algorithms/triangular.py", "matrices[0]  ->  matrices[1]"): "all matrices have the same shape",
+    (
+        "algorithms/triangular.py",
+        "-1  ->  1",
+    ): "rows inside the first that has something are zero, whatever their root is called",
+    (
+        "algorithms/forward_dynamics/articulated_body.py",
+        "-1  ->  1",
+    ): "decides where zeros are written that the sums give as well",
 }
 """(file, mutation) -> why it changes nothing that an algorithm promises, by inspection."""
 
 DECIDES = {
-    "tally.py": "counts operations, to choose among equal algorithms",
-    "selection.py": "chooses among equal algorithms",
-    "choose.py": "chooses among equal algorithms",
+    "algorithms/tally.py": "counts operations, to choose among equal algorithms",
+    "algorithms/selection.py": "chooses among equal algorithms",
+    "algorithms/choose.py": "chooses among equal algorithms",
 }
 """Files on which no result depends."""
 
@@ -57,7 +68,7 @@ class Mutation:
     """One change.
 
     Args:
-        file: relative to algorithms/.
+        file: relative to the package.
         number: of the site in the file, in the order of the walk.
         line: in the file.
         before: the expression as it stands.
@@ -164,7 +175,7 @@ class Hook(importlib.abc.MetaPathFinder):
 
 def zoo() -> list[Any]:
     """Trees that are small, and together run every algorithm and every kind of elementary joint."""
-    from dalembert.model import Body, Inertia, Joint, Mechanism, Mimic
+    from dalembert.model import Body, Constraint, Inertia, Joint, Mechanism, Mimic
 
     def tree(name: str, *joints: tuple[str, int], mimic: bool = False) -> Mechanism:
         names = ["world", *(f"b{k}" for k in range(1, len(joints) + 1))]
@@ -181,25 +192,38 @@ def zoo() -> list[Any]:
         "quaternion", ("spherical", 0), ("revolute", 1), ("spherical", 2), ("prismatic", 1), ("revolute", 0)
     )
     follower = tree("mimic", ("revolute", 0), ("revolute", 1), ("prismatic", 2), ("revolute", 2), mimic=True)
-    return [plain, quaternion, follower]
+    loop = tree("loop", ("spherical", 0), ("revolute", 1), ("prismatic", 2), ("revolute", 0), ("revolute", 4))
+    closures = (Constraint("pin", "universal", "b3", "b5"), Constraint("rod", "distance", "b2", "b4", value=1))
+    chain = tree("chain", ("revolute", 0), ("prismatic", 1), ("revolute", 2), ("prismatic", 3), ("revolute", 4))
+    return [plain, quaternion, follower, chain, loop.replace(constraints=closures)]
 
 
 def verdict() -> str:
     """The law that fails first, or nothing if all hold."""
-    from dalembert.proof.field import Field
-    from dalembert.proof.generic import Subject, generic_mechanism
-    from dalembert.proof.laws import LAWS, Claim
+    from dalembert.proof.claims import Claim
 
     for mechanism in zoo():
-        field = Field((1 << 61) - 1, seed=1)
-        subject = Subject(generic_mechanism(mechanism, field), field)
-        for law in LAWS.values():
-            for claim in law(subject):
-                if not isinstance(claim, Claim):
-                    continue
-                if not all(x == 0 for x in np.asarray(claim.left - claim.right, dtype=object).flat):
-                    return f"{claim.quantity}: {claim.who}"
+        for claim in _claims(mechanism):
+            if not isinstance(claim, Claim):
+                continue
+            if not all(x == 0 for x in np.asarray(claim.left - claim.right, dtype=object).flat):
+                return f"{claim.quantity}: {claim.who}"
     return ""
+
+
+def _claims(mechanism: Any) -> Iterator[Any]:
+    from dalembert.proof.constraint_laws import constraints
+    from dalembert.proof.field import Field
+    from dalembert.proof.generic import Subject, generic_mechanism
+    from dalembert.proof.laws import LAWS
+
+    field = Field((1 << 61) - 1, seed=1)
+    if mechanism.constraints:
+        yield from constraints(mechanism, field)
+        return  # its tree is no news
+    subject = Subject(generic_mechanism(mechanism, field), field)
+    for law in LAWS.values():
+        yield from law(subject)
 
 
 def _try(pipe: Any, module: str, number: int) -> None:
@@ -213,7 +237,7 @@ def _try(pipe: Any, module: str, number: int) -> None:
 
 def outcome(mutation: Mutation) -> tuple[str, str]:
     """``killed``, ``crashed``, ``endless``, ``equivalent`` or ``survived``, and by what."""
-    module = "dalembert.algorithms." + mutation.file.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+    module = "dalembert." + mutation.file.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
     mine, theirs = multiprocessing.Pipe()
     process = multiprocessing.get_context("fork").Process(target=_try, args=(theirs, module, mutation.number))
     process.start()
@@ -263,15 +287,18 @@ def chosen(found: list[Mutation], most: int | None, seed: int) -> list[Mutation]
     return sorted(random.Random(seed).sample(found, most), key=lambda m: m.number)
 
 
-def run(root: Path, files: list[Path], most: int | None, seed: int) -> Iterator[tuple[Mutation, str, str]]:
+def run(
+    root: Path, files: list[Path], most: int | None, seed: int, workers: int
+) -> Iterator[tuple[Mutation, str, str]]:
     """Every mutation that is tried, with its outcome."""
     reached = reached_lines(root)
     for path in files:
         every = mutations(root, path)
         ours = [m for m in every if (m.file, m.line) in reached]
         yield from ((m, "not reached", "") for m in every if m not in ours)
-        for mutation in chosen(ours, most, seed):
-            yield mutation, *outcome(mutation)
+        with ThreadPoolExecutor(workers) as pool:  # each waits for a process
+            tried = chosen(ours, most, seed)
+            yield from ((mutation, *found) for mutation, found in zip(tried, pool.map(outcome, tried)))
 
 
 def main() -> None:
@@ -279,15 +306,17 @@ def main() -> None:
     parser.add_argument("--files", nargs="*", default=[], help="names of files, such as newton_euler.py")
     parser.add_argument("--most", type=int, help="mutations a file")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--workers", type=int, default=1, help="processes at a time")
     parser.add_argument("--list", action="store_true", help="print the lines that are not reached")
     options = parser.parse_args()
     package = importlib.util.find_spec("dalembert")  # finds, does not import
     assert package is not None and package.origin is not None
-    root = Path(package.origin).parent / "algorithms"
-    files = [p for p in sorted(root.rglob("*.py")) if not options.files or p.name in options.files]
+    root = Path(package.origin).parent
+    files = [p for room in ROOMS for p in sorted((root / room).rglob("*.py"))]
+    files = [p for p in files if not options.files or p.name in options.files]
     start, counts = time.perf_counter(), dict[str, Counter[str]]()
     survivors, missed = [], []
-    for mutation, status, why in run(root, files, options.most, options.seed):
+    for mutation, status, why in run(root, files, options.most, options.seed, options.workers):
         counts.setdefault(mutation.file, Counter())[status] += 1
         if status in ("survived", "equivalent"):
             survivors.append((mutation, status, why))

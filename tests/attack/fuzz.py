@@ -159,7 +159,8 @@ def mesh(content: bytes, rng: random.Random) -> bytes:
 
 
 DAMAGES: dict[str, Callable[[bytes, random.Random], bytes]] = {
-    **dict.fromkeys((".urdf", ".xml", ".toml"), damaged_text),
+    **dict.fromkeys((".urdf", ".xml", ".toml", ".sdf", ".xacro", ".srdf", ".csv", ".certificate"), damaged_text),
+    ".mcap": damaged_bytes,
     ".expr": expression, ".dh": dh_table, ".args": command_line, ".npz": damaged_archive,
     **dict.fromkeys((".stl", ".obj", ".dae"), mesh),
 }  # fmt: skip

@@ -4,8 +4,9 @@
 
 ``inputs/refused`` must give an error of the library, ``inputs/warned`` is read with a warning, ``inputs/read`` may be
 read in silence or not, but must work. Nothing takes long, or much memory. The suffix says what reads a file: models
-(``.urdf``, ``.xml`` for MJCF, ``.toml``), expressions (``.expr``), tables of Denavit and Hartenberg (``.dh``), meshes
-(``.stl``, ``.obj``, ``.dae``), motions (``.npz``) and command lines (``.args``, a word a line).
+(``.urdf``, ``.xacro``, ``.sdf``, ``.xml`` for MJCF, ``.toml``), pairs that never touch (``.srdf``), expressions
+(``.expr``), tables of Denavit and Hartenberg (``.dh``), meshes (``.stl``, ``.obj``, ``.dae``), motions (``.npz``), logs
+(``.csv``, ``.mcap``), certificates of proofs (``.certificate``) and command lines (``.args``, a word a line).
 
 What is read must work: written as TOML and read again it is the same mechanism, and inverse dynamics equal mass matrix
 times acceleration plus bias, which is another algorithm.
@@ -23,6 +24,7 @@ import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,8 @@ from dalembert.cli.application import main as command_line
 from dalembert.errors import DalembertError, ModelWarning
 from dalembert.formats.expression import evaluate_exact
 from dalembert.formats.mesh_files import MESH_READERS, read_mesh
+from dalembert.identification import read_log
+from dalembert.proof import check
 
 INPUTS = Path(__file__).parent / "inputs"
 SECONDS = 20
@@ -61,6 +65,8 @@ def works(mechanism: da.Mechanism) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         again = da.read_toml(da.write_toml(mechanism))
+        if mechanism.symbols:  # floats between symbols are written as decimals, and decimals there are read exactly
+            mechanism, again = again, da.read_toml(da.write_toml(again))
         if again.digest != mechanism.digest:
             raise Wrong("written as TOML and read again it is another mechanism")
         if mechanism.symbols or mechanism.constraints or mechanism.nv > LARGE:
@@ -81,6 +87,19 @@ def motion(path: Path) -> None:
     found = da.simulation.load_trajectory(path, PENDULUM)
     if not np.isfinite(found(found.t[0]).q).all():
         raise Wrong("a state that is not finite is taken")
+
+
+def log(path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = read_log(path, PENDULUM)
+    if not np.isfinite(found.q).all() or not (np.diff(found.t) > 0).all():
+        raise Wrong("a log with gaps, or with times that do not grow, is taken")
+
+
+def certificate(path: Path) -> None:
+    if not check(path).ok:
+        raise Wrong("a certificate is read of what is not true")
 
 
 def command(path: Path) -> None:
@@ -107,12 +126,21 @@ READERS: dict[str, Callable[[Path], Any]] = {
     ".xml": model(da.read_mjcf),
     ".toml": model(lambda text: da.read_toml(text.decode() + "\n")),
     ".expr": lambda path: evaluate_exact(path.read_text()),
+    ".sdf": model(da.read_sdf),
+    ".xacro": lambda path: works(da.read_xacro(path)),
+    ".srdf": da.read_srdf,
     ".dh": table,
+    ".csv": log,
+    ".mcap": log,
+    ".certificate": certificate,
     ".npz": motion,
     ".args": command,
     **dict.fromkeys(MESH_READERS, read_mesh),
 }
 """By suffix."""
+
+NEEDS = {".xml": "mujoco", ".xacro": "xacro", ".mcap": "mcap"}
+"""Suffix -> the package without which it cannot be read."""
 
 
 def outcome(path: Path) -> tuple[str, str]:
@@ -167,11 +195,7 @@ def judged(path: Path) -> str:
 def inputs() -> list[Path]:
     """The corpus, but for what needs something that is not installed."""
     found = sorted(path for path in INPUTS.glob("*/*") if path.suffix in READERS)
-    try:
-        import mujoco  # noqa: F401
-    except ImportError:
-        found = [path for path in found if path.suffix != ".xml"]
-    return found
+    return [path for path in found if find_spec(NEEDS.get(path.suffix, "numpy"))]
 
 
 def run(paths: list[Path]) -> tuple[str, list[str]]:

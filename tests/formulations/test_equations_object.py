@@ -50,6 +50,9 @@ def test_substitution_gives_numbers_and_keeps_the_rest():
     assert sympy.Symbol("L") in steps["gravity"].sympy().free_symbols
     christoffel = equations["christoffel"].evaluate({"q": state[0], **VALUES})
     np.testing.assert_allclose(whole["christoffel"].evaluate({"q": state[0]}), christoffel)
+    np.testing.assert_array_equal(equations["christoffel"].evaluate(q=state[0], **VALUES), christoffel)
+    with pytest.raises(ArgumentError, match=r"evaluate\(q="):
+        whole["christoffel"].evaluate(state[0])
 
 
 @pytest.mark.parametrize("method", ["lagrange", "kane", "kronecker", "newton-euler"])

@@ -121,6 +121,7 @@ def test_batches_broadcast_and_seeds_repeat():
     assert np.abs(alone.q - found.q[0, 1]).max() < 1e-12  # a state does not depend on its neighbours
     turned = da.inverse_kinematics(arm, da.Goal("link6", rotation=[0, 0, 0, 1.0]))
     assert turned.reached and turned.position_error == 0
+    assert da.inverse_kinematics(arm, da.Goal("link6", np.zeros((0, 3)))).q.shape == (0, 6)
     assert np.abs(pose(arm, turned.q, "link6").rotation - np.eye(3)).max() < 1e-8
 
 
@@ -137,6 +138,7 @@ def test_batches_broadcast_and_seeds_repeat():
         (lambda: da.Goal("hand", [1, 0, 0]), {"starts": 0}, "starts = 0"),
         (lambda: da.Goal("hand", [1, 0, 0]), {"tolerance": -1}, "tolerance"),
         (lambda: da.Goal("hand", [1, 0, 0]), {"keep": ["knee"]}, "knee"),
+        (lambda: [da.Goal("hand", np.ones((3, 3))), da.Goal("hand", np.ones((4, 3)))], {}, "do not go together"),
     ],
 )
 def test_bad_arguments_are_explained(goals, options, message):

@@ -180,3 +180,11 @@ def test_paths_that_make_no_sense_are_refused(options, message):
     given = {"waypoints": [[0.0], [1.0]], "efforts": [1.0], **options}
     with pytest.raises(ArgumentError, match=message):
         minimum_time(cart(), given.pop("waypoints"), **given)
+
+
+def test_positions_that_are_not_finite_are_refused():
+    nowhere = np.full((2, 1), np.nan)
+    with pytest.raises(ArgumentError, match="v has entries that are not finite"):
+        time_scaling(cart(), np.zeros((2, 1)), nowhere, np.zeros((2, 1)), efforts=[1.0])
+    with pytest.raises(ArgumentError, match="q has entries that are not finite"):
+        manipulability(cart(), nowhere, "b0")

@@ -10,10 +10,17 @@ import pytest
 
 from dalembert.cli.application import COMMANDS
 from dalembert.dynamics import ALL_QUANTITIES
+from dalembert.formulations.equations import CITATIONS
 from dalembert.proof import THEOREMS
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = sorted((ROOT / "docs" / "sources").glob("*.md"))
+
+
+def test_the_manual_says_on_every_page_what_the_codes_stand_for():
+    lines = (ROOT / "docs" / "hooks" / "codes.md").read_text(encoding="utf-8").splitlines()
+    codes = ("THESIS", "PARSA", "FORBES", "NGUYEN", "KHATIB")
+    assert lines == [f"*[{code}]: {CITATIONS[code]}" for code in codes]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -190,10 +190,12 @@ def _say_published(terminal: Terminal, n: int, ours: dict[str, Cost]) -> None:
 
 def _say_tables(terminal: Terminal, mechanism: Mechanism | None) -> None:
     from dalembert.costs.tables import cost_tables
+    from dalembert.formulations.equations import CITATIONS
 
     joints = _joints_of_tables(terminal, mechanism)
     terminal.title(f"published for generic arms, and ours for {joints} joints (multiplications / additions):")
     terminal.say(cost_tables(joints))
+    terminal.say(f"\nTHESIS: {CITATIONS['THESIS']}")
 
 
 def _tables(terminal: Terminal, mechanism: Mechanism | None) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def lagrange_to_kane(system: MultibodySystem) -> list[DerivationStep]:
             (),
             r"\frac{d}{dt} \frac{\partial K}{\partial v} - \frac{\partial K}{\partial q} = f, \quad "
             r"K = \tfrac12 \sum_i (J_i v)^T M_i (J_i v), \quad "
-            r"M_i = \begin{bmatrix} I_i & 0 \\ 0 & m_i 1 \end{bmatrix}, \quad "
+            r"M_i = \begin{bmatrix} I_i & 0 \\ 0 & m_i \mathbf{1} \end{bmatrix}, \quad "
             r"\frac{d}{dt} \frac{\partial K}{\partial v} = \sum_i J_i^T M_i \frac{d}{dt}(J_i v) + \dot{J}_i^T M_i J_i "
             r"v",
         ),

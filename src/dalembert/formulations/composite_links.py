@@ -196,7 +196,8 @@ FORMULAS = {
     "orthogonal-complement": (
         "T_i gives the twist of link i, angular velocity and velocity of its origin in axes of the base, per velocity; "
         "the inertia of a link is about its origin (THESIS (6.2.10)-(6.2.17)).",
-        r"M = \sum_i T_i^T \begin{bmatrix} I_i & m_i \tilde{r}_i \\ -m_i \tilde{r}_i & m_i 1 \end{bmatrix} T_i",
+        r"M = \sum_i T_i^T \begin{bmatrix} I_i & m_i \tilde{r}_i \\ -m_i \tilde{r}_i & m_i \mathbf{1} "
+        r"\end{bmatrix} T_i",
     ),
     "operator-factors": (
         "Articulated inertias P, with gains G: the factors of M, which are also those of its inverse (Rodriguez and "

@@ -320,7 +320,7 @@ def _acceleration_step(
 
 
 KANES_LETTERS = (
-    r", \quad M_i = \begin{bmatrix} I_i & 0 \\ 0 & m_i 1 \end{bmatrix}, \quad "
+    r", \quad M_i = \begin{bmatrix} I_i & 0 \\ 0 & m_i \mathbf{1} \end{bmatrix}, \quad "
     r"W_i = \begin{bmatrix} \tilde{\omega}_i & 0 \\ 0 & 0 \end{bmatrix}"
 )
 """Inertia and turn of a body, LaTeX."""

@@ -212,13 +212,16 @@ class DerivedQuantity:
 
     # -------------------------------------------------------------------------------------------------- as numbers
 
-    def evaluate(self, inputs: Mapping[str, Any]) -> np.ndarray:
+    def evaluate(self, inputs: Mapping[Any, Any] | None = None, /, **by_name: Any) -> np.ndarray:
         """Numbers for given inputs, any batch shape.
 
         Args:
             inputs: arrays by input (``q``, ``v``, ...), parameters by symbol or name; what is not needed is ignored.
+            by_name: inputs, as keywords: ``evaluate(q=..., v=...)``.
         """
-        named = named_inputs(self.scope, inputs)
+        if inputs is not None and not isinstance(inputs, Mapping):
+            raise ArgumentError(f"{self.name} takes its inputs by name: evaluate(q=..., v=...)")
+        named = named_inputs(self.scope, {**(inputs or {}), **by_name})
         program = self._believed
         missing = [port.name for port in program.inputs if port.name not in named]
         if missing:

@@ -133,7 +133,7 @@ def newton_euler(p: Paper, tensors: bool = False) -> Array:
     p.show_links(*BY_CENTRES)
     number = "THESIS (5.3.7)" if tensors else "THESIS (5.2.10)"
     J: list[Array] = []
-    own = r"\hat{I}_i = \tfrac12 \mathrm{tr}(I_i) 1 - I_i" if tensors else ""
+    own = r"\hat{I}_i = \tfrac12 \mathrm{tr}(I_i) \mathbf{1} - I_i" if tensors else ""
     if tensors:
         for i in range(len(p.links)):
             J.append(p.define(r"\hat{I}", "I_hat", str(i + 1), _pseudo(p.moment("I", i))))
@@ -255,7 +255,8 @@ def augmented_links(p: Paper) -> Array:
     p.show_links(*BY_CENTRES)
     mass, u, K = augmented(p)
     Kh = [p.define(r"\hat{K}", "K_hat", str(i + 1), _pseudo(K[i])) for i in range(len(p.links))]
-    p.step("Pseudo-inertia of augmented links", "THESIS (5.3.44).", r"\hat{K}_i = \tfrac12 \mathrm{tr}(K_i) 1 - K_i")
+    half = r"\hat{K}_i = \tfrac12 \mathrm{tr}(K_i) \mathbf{1} - K_i"
+    p.step("Pseudo-inertia of augmented links", "THESIS (5.3.44).", half)
     loads = _field_loads(p)
     p.step(
         "Outward", _outward_words(p, "THESIS (5.3.45)") + " mu is the moment that the augmented link needs to turn.",

@@ -254,7 +254,7 @@ def _steps(
     right = "f" + redundant * r" + \Xi^T \lambda"
     lagrange = [
         r"\frac{d}{dt}\frac{\partial K}{\partial\dot{q}} - \frac{\partial K}{\partial q} = " + right,
-        *([f"{left} = {right}", r"S = \begin{bmatrix} 1 & 0 \\ 0 & S_a \end{bmatrix}"] if mixed else []),
+        *([f"{left} = {right}", r"S = \begin{bmatrix} \mathbf{1} & 0 \\ 0 & S_a \end{bmatrix}"] if mixed else []),
         *([r"\Xi = \begin{bmatrix} 0 & \Xi_a \end{bmatrix}"] if redundant else []),
     ]
     pull = r"C^T \tilde{\omega} m \tilde{r} \omega"
@@ -266,7 +266,7 @@ def _steps(
             "Attitude",
             f"It is given by {_words(body.attitude)}; C maps components in inertial axes to those in body axes.",
             (*attitude, *body.attitude_maps()),
-            r"\omega = S_a\, \dot{q}_a, \quad \dot{q}_a = \Gamma_a\, \omega, \quad S_a\, \Gamma_a = 1"
+            r"\omega = S_a\, \dot{q}_a, \quad \dot{q}_a = \Gamma_a\, \omega, \quad S_a\, \Gamma_a = \mathbf{1}"
             + redundant * r", \quad \Xi_a\, \dot{q}_a = 0, \quad \Xi_a\, \Gamma_a = 0",
         ),
         DerivationStep(
@@ -292,7 +292,7 @@ def _steps(
                 DerivedQuantity(body.scope, "inertia", "J", body.J),
                 mass,
             ),
-            r"K = \tfrac12 v^T M v, \quad M = \begin{bmatrix} m 1 & "
+            r"K = \tfrac12 v^T M v, \quad M = \begin{bmatrix} m \mathbf{1} & "
             rf"-m {back}\tilde{{r}} \\ m \tilde{{r}}{turned} & J \end{{bmatrix}}",
         ),
         *falling,

@@ -374,6 +374,10 @@ def _sampled(path: Path, found: dict[str, np.ndarray]) -> tuple[dict[str, np.nda
     if len(rows["t"]) < 2:
         raise FormatError("there is a single sample; a motion needs more", path)
     steps = np.diff(rows["t"])
+    if not (np.isfinite(steps) & (steps > 0)).all():
+        raise FormatError(
+            f"times reach over {rows['t'][-1]:.3g} s, too far for their steps to be seen: one of them is wrong", path
+        )
     usual = _step(rows["t"])
     even = np.ptp(steps) <= UNEVEN * usual
     jitter = "evenly" if even else f"unevenly, steps {steps.min():.3g} to {steps.max():.3g} s"

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import FormatError, MissingExtraError
+from dalembert.errors import DalembertError, FormatError, MissingExtraError
 from dalembert.formats.xml import read_bytes
 from dalembert.text.suggest import hint
 
@@ -185,7 +185,6 @@ def _read_mcap(path: Path, topic: str | None) -> LogTable:
     ROS's JointState, by it, ``position.elbow``; and ``t``, from the stamp of the header or else the time of the log.
     """
     try:
-        from mcap.exceptions import McapError
         from mcap.reader import make_reader
     except ImportError as error:
         raise MissingExtraError("mcap", "logs", "reading MCAP") from error
@@ -199,8 +198,10 @@ def _read_mcap(path: Path, topic: str | None) -> LogTable:
             for _, channel, message, content in reader.iter_decoded_messages(topics=[chosen]):
                 del channel
                 rows.append({"log_time": message.log_time * 1e-9, **dict(_flat("", content))})
-    except McapError as error:
-        raise FormatError(f"this MCAP file cannot be read: {error}", path) from error
+    except DalembertError:
+        raise
+    except Exception as error:  # readers of records, of messages and of what is compressed raise their own
+        raise FormatError(f"this MCAP file cannot be read: {error or type(error).__name__}", path) from error
     if not rows:
         raise FormatError(f"the topic {chosen!r} has no messages", path)
     names = list(dict.fromkeys(name for row in rows for name in row))

@@ -112,12 +112,10 @@ class Ground(Record):
             corner: position (x, y) of ``heights[0, 0]``, m; by default the middle of the grid is at the origin.
         """
         grid = _grid(heights, "height-field")
-        dx, dy = spacing if np.ndim(spacing) else (spacing, spacing)
+        dx, dy = _pair(spacing if np.ndim(spacing) else (spacing, spacing), "spacing")
         if corner is None:
             corner = (-(grid.shape[0] - 1) * dx / 2, -(grid.shape[1] - 1) * dy / 2)
-        return cls(
-            "height-field", heights=grid, corner=(float(corner[0]), float(corner[1])), spacing=(float(dx), float(dy))
-        )
+        return cls("height-field", heights=grid, corner=_pair(corner, "corner"), spacing=(dx, dy))
 
     @classmethod
     def formula(cls, height: Any) -> Ground:
@@ -194,6 +192,13 @@ def _unit(normal: Array, k: int) -> Array:
     if length < 1e-9:
         raise ModelError(f"ground: the normal of plane {k}, {values.tolist()}, gives no direction")
     return values / length
+
+
+def _pair(given: Any, name: str) -> tuple[float, float]:
+    pair = frozen_array(given, (2,), f"Ground.height_field, {name}")
+    if pair.dtype == object:
+        raise ModelError(f"Ground.height_field, {name}: expected two numbers, got {shown(given)}")
+    return float(pair[0]), float(pair[1])
 
 
 def _grid(heights: Any, kind: str) -> Array:

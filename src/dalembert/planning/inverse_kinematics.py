@@ -141,7 +141,14 @@ def inverse_kinematics(
             raise ArgumentError(f"inverse_kinematics: {what} = {shown(count)}; it must be a whole number, 1 or more")
     model = solver.model
     given = as_position(model, q0, batch=True)
-    batch = np.broadcast_shapes(given.shape[:-1], *(x.shape[:-1] for x in solver.wanted))
+    shapes = [x.shape[:-1] for x in (given, *solver.wanted)]
+    try:
+        batch = np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ArgumentError(
+            f"inverse_kinematics: q0 and what goals want have the batch shapes {', '.join(map(str, shapes))}, which do "
+            "not go together"
+        ) from None
     first = np.broadcast_to(given, (*batch, model.nq)).reshape(-1, model.nq)
     wanted = [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in solver.wanted]
     rng = np.random.default_rng(seed)
@@ -190,7 +197,7 @@ class _Progress:
             x[where] = getattr(other, name)
 
     def shaped(self, batch: tuple[int, ...]) -> Reach:
-        q, errors = self.q.reshape(*batch, -1), self.errors.reshape(*batch, -1, 2)
+        q, errors = self.q.reshape(*batch, self.q.shape[1]), self.errors.reshape(*batch, *self.errors.shape[1:])
         status, iterations, start = (x.reshape(batch) for x in (self.status, self.iterations, self.start))
         return Reach(q, status == REACHED, status, errors[..., 0], errors[..., 1], iterations, start)
 

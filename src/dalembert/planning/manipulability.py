@@ -70,6 +70,8 @@ def manipulability(
     if efforts is not None and not dynamic:
         raise ArgumentError("manipulability: efforts scale accelerations; say dynamic=True")
     q = real_array(q, "q").astype(float)
+    if not np.isfinite(q).all():
+        raise ArgumentError("manipulability: q has entries that are not finite")
     J = np.asarray(dynamics.jacobian(q, frame=frame, point=tuple(point)))[..., rows, :]
     if dynamic:
         M = np.asarray(dynamics.mass_matrix(q))

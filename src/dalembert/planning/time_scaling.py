@@ -63,6 +63,9 @@ def time_scaling(mechanism: Mechanism | Dynamics, q: Any, v: Any, a: Any, *, eff
             f"{dynamics.mechanism.name!r} has constraints or force elements: efforts do not scale like this"
         )
     q, v, a = (np.atleast_2d(real_array(x, name).astype(float)) for name, x in (("q", q), ("v", v), ("a", a)))
+    for name, x in (("q", q), ("v", v), ("a", a)):
+        if not np.isfinite(x).all():
+            raise ArgumentError(f"time_scaling: {name} has entries that are not finite")
     known = drive_limits(dynamics.mechanism)
     most = known.effort if efforts is None else real_array(efforts, "time_scaling, efforts").astype(float)
     if most.shape != (dynamics.mechanism.nv,) or not (most > 0).all():

@@ -19,9 +19,9 @@ from dalembert.constraints.pivots import Pivots
 from dalembert.constraints.straight_line import by_multipliers, by_projection
 from dalembert.kinematics import position_rate
 from dalembert.model import Mechanism
+from dalembert.proof.claims import Claim, Omission, bias, inertia
 from dalembert.proof.field import EXPONENTS, Field, along, slopes
 from dalembert.proof.generic import FUNCTIONS, ROOTS, Subject, generic_mechanism, random_rotation, random_vector
-from dalembert.proof.laws import Claim, Omission, bias, inertia
 
 
 def constrained_subject(mechanism: Mechanism, field: Any) -> tuple[Subject, list[Omission]]:

@@ -7,8 +7,8 @@ the probability that the decision is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from math import pi
 from typing import Any
@@ -35,102 +35,31 @@ from dalembert.kinematics.frames import link_poses
 from dalembert.kinematics.manifold import position_rate
 from dalembert.kinematics.step import Matrix, PlaneTurn, Step
 from dalembert.model import WORLD
+from dalembert.proof.cartesian_laws import CARTESIAN_LAWS
+from dalembert.proof.claims import (
+    Claim,
+    Law,
+    Omission,
+    at_rest,
+    bias,
+    coriolis_forces,
+    direction_of,
+    ends,
+    inertia,
+    inertia_rate,
+    inner,
+    moving_positions,
+    named_ends,
+    torque,
+    tried,
+)
+from dalembert.proof.derivative_laws import DERIVATIVE_LAWS
 from dalembert.proof.field import along, slopes
-from dalembert.proof.generic import Subject, moving_joints
+from dalembert.proof.generic import Subject
+from dalembert.proof.link_laws import LINK_LAWS
 
 QUARTIC = 10
 """Degrees of freedom beyond which routes that cost n^4 operations are left out."""
-
-
-@dataclass(frozen=True)
-class Claim:
-    """Two arrays that must be equal.
-
-    Args:
-        quantity: what is compared, or the law that holds.
-        who: the algorithm or formula on the left side.
-        against: the one on the right side.
-        left: what the first gives.
-        right: what the second gives.
-    """
-
-    quantity: str
-    who: str
-    against: str
-    left: Any
-    right: Any
-
-
-@dataclass(frozen=True)
-class Omission:
-    """What a law cannot say of this mechanism, and why."""
-
-    what: str
-    why: str
-
-
-Law = Callable[[Subject], Iterator[Claim | Omission]]
-
-
-def _inner(x: Array, y: Array) -> Any:
-    return product(x[None], y)[0]
-
-
-def _still(s: Subject) -> Array:
-    return arrays.zeros(s.mechanism.nv)
-
-
-def _direction(s: Subject) -> Array:
-    """A generic direction: matrices whose products with it agree are the same."""
-    return s.once("direction", lambda: arrays.asarray([s.field.element() for _ in range(s.mechanism.nv)]))
-
-
-def _torque(s: Subject) -> Array:
-    """By Newton and Euler's recursion, the reference of all others."""
-    tree = s.mechanism.tree
-    return s.once("torque", lambda: INVERSE_DYNAMICS["newton-euler"](tree, s.q, s.v, s.a, None))
-
-
-def bias(s: Subject) -> Array:
-    tree = s.mechanism.tree
-    return s.once("bias", lambda: INVERSE_DYNAMICS["newton-euler"](tree, s.q, s.v, _still(s), None))
-
-
-def coriolis_forces(s: Subject) -> Array:
-    tree = _weightless(s)
-    return s.once("coriolis", lambda: INVERSE_DYNAMICS["newton-euler"](tree, s.q, s.v, _still(s), None))
-
-
-def _weightless(s: Subject) -> Any:
-    return replace(s.mechanism.tree, gravity=arrays.zeros(3))
-
-
-def inertia(s: Subject) -> Array:
-    return s.once("inertia", lambda: INERTIA_MATRIX["column-method"](s.mechanism.tree, s.q))
-
-
-def _rate(s: Subject) -> Array:
-    """qdot = Gamma(q) v."""
-    return s.once("rate", lambda: position_rate(s.mechanism.tree, s.q, s.v))
-
-
-def _moving(s: Subject) -> Array:
-    """Positions as dual numbers, with their rates: derivatives of anything in time."""
-    return s.once("moving", lambda: along(s.q, _rate(s)))
-
-
-def _inertia_rate(s: Subject) -> Array:
-    return s.once("inertia rate", lambda: slopes(INERTIA_MATRIX["walker-orin"](s.mechanism.tree, _moving(s))))
-
-
-def _tried(compute: Callable[[], Any], what: str) -> Any:
-    """What an algorithm gives, or why it cannot."""
-    from dalembert.errors import UnsupportedError
-
-    try:
-        return compute()
-    except UnsupportedError as error:
-        return Omission(what, str(error))
 
 
 # --------------------------------------------------------------------------------------------------- algorithms agree
@@ -144,13 +73,13 @@ def inverse_dynamics(s: Subject) -> Iterator[Claim | Omission]:
         if name == "uicker-kahn" and s.mechanism.nv > QUARTIC:
             yield Omission(name, f"{s.mechanism.nv}^4 operations")
             continue
-        found = _tried(partial(algorithm, tree, s.q, s.v, s.a, None), name)
+        found = tried(partial(algorithm, tree, s.q, s.v, s.a, None), name)
         yield (
-            found if isinstance(found, Omission) else Claim("inverse dynamics", name, "newton-euler", found, _torque(s))
+            found if isinstance(found, Omission) else Claim("inverse dynamics", name, "newton-euler", found, torque(s))
         )
     grouped = economical(tree)
     found = INVERSE_DYNAMICS["augmented-links"](grouped, s.q, s.v, s.a, None)
-    yield Claim("inverse dynamics", "regrouped masses", "newton-euler", found, _torque(s))
+    yield Claim("inverse dynamics", "regrouped masses", "newton-euler", found, torque(s))
 
 
 def inertia_matrix(s: Subject) -> Iterator[Claim | Omission]:
@@ -158,22 +87,22 @@ def inertia_matrix(s: Subject) -> Iterator[Claim | Omission]:
     for name, algorithm in INERTIA_MATRIX.items():
         if name == "column-method":
             continue
-        found = _tried(partial(algorithm, tree, s.q), name)
+        found = tried(partial(algorithm, tree, s.q), name)
         yield found if isinstance(found, Omission) else Claim("inertia matrix", name, "column-method", found, reference)
     yield Claim("inertia matrix", "M", "its transpose", reference, reference.T)
-    yield Claim("M a + bias", "column-method", "newton-euler", product(reference, s.a) + bias(s), _torque(s))
+    yield Claim("M a + bias", "column-method", "newton-euler", product(reference, s.a) + bias(s), torque(s))
 
 
 def forward_dynamics(s: Subject) -> Iterator[Claim | Omission]:
     tree = s.mechanism.tree
     for name, algorithm in FORWARD_DYNAMICS.items():
-        found = _tried(partial(algorithm, tree, s.q, s.v, _torque(s), None), name)
+        found = tried(partial(algorithm, tree, s.q, s.v, torque(s), None), name)
         where = "the acceleration given"
         yield found if isinstance(found, Omission) else Claim("forward dynamics", name, where, found, s.a)
     inverse = factor(inertia(s), tree.velocity_parents).inverse()
     identity = arrays.identity(s.mechanism.nv)
     yield Claim("M^-1 M", "tree factors", "1", product(inverse, inertia(s)), identity)
-    factors = _tried(lambda: operator_factors(tree, s.q).inverse(), "inverse by operator factors")
+    factors = tried(lambda: operator_factors(tree, s.q).inverse(), "inverse by operator factors")
     if not isinstance(factors, Omission):
         yield Claim("M^-1 M", "operator factors (6.2.19)", "1", product(factors, inertia(s)), identity)
 
@@ -181,40 +110,40 @@ def forward_dynamics(s: Subject) -> Iterator[Claim | Omission]:
 def external_loads(s: Subject) -> Iterator[Claim | Omission]:
     """Wrenches on bodies do the work of J^T w in every algorithm, and the accelerations come back."""
     m, tree = s.mechanism, s.mechanism.tree
-    wrenches, work = {}, _still(s)
+    wrenches, work = {}, at_rest(s)
     welded = [body for joint in m.joints if joint.kind == "fixed" for body in (joint.parent, joint.child)]
-    for body in dict.fromkeys([*_ends(s), *(name for name in welded if name != WORLD)]):
+    for body in dict.fromkeys([*ends(s), *(name for name in welded if name != WORLD)]):
         wrench = arrays.asarray([s.field.element() for _ in range(6)])
         wrenches[body] = wrench
         Jw, Jv = algorithms.jacobian(m, s.q, body, axes="body")
         work = work + product(Jv.T, wrench[:3]) + product(Jw.T, wrench[3:])
-    loads, needed = loads_on_links(m, wrenches), _torque(s) - work
+    loads, needed = loads_on_links(m, wrenches), torque(s) - work
     for name, algorithm in INVERSE_DYNAMICS.items():
         if name == "uicker-kahn" and s.mechanism.nv > QUARTIC:
             continue  # said by the law of inverse dynamics
-        found = _tried(partial(algorithm, tree, s.q, s.v, s.a, loads), name)
+        found = tried(partial(algorithm, tree, s.q, s.v, s.a, loads), name)
         if not isinstance(found, Omission):
             yield Claim("loads", name, "tau - J^T w", found, needed)
     for name, solver in FORWARD_DYNAMICS.items():
-        found = _tried(partial(solver, tree, s.q, s.v, needed, loads), name)
+        found = tried(partial(solver, tree, s.q, s.v, needed, loads), name)
         if not isinstance(found, Omission):
             yield Claim("loads", name, "the acceleration given", found, s.a)
     derivatives = sensitivity(tree, s.q, s.v, s.a, loads)
-    direction = _direction(s)
+    direction = direction_of(s)
     moved = along(s.q, position_rate(tree, s.q, direction))
     by_q = slopes(INVERSE_DYNAMICS["newton-euler"](tree, moved, s.v, s.a, loads))
     yield Claim("loads", "P", "dual numbers", product(derivatives.P, direction), by_q)
 
 
 def weight_of_all(s: Subject) -> Iterator[Claim | Omission]:
-    tree, still = s.mechanism.tree, _still(s)
+    tree, still = s.mechanism.tree, at_rest(s)
     held = INVERSE_DYNAMICS["newton-euler"](tree, s.q, still, still, None)
     yield Claim("gravity forces", "first moments", "newton-euler", weight(tree, s.q), held)
     yield Claim("bias", "gravity + Coriolis forces", "newton-euler", held + coriolis_forces(s), bias(s))
-    direction = _direction(s)
+    direction = direction_of(s)
     moved = along(s.q, position_rate(tree, s.q, direction))
     slope = slopes(energy.potential_energy(tree, moved))
-    yield Claim("gravity forces", "potential energy", "newton-euler", slope, _inner(held, direction))
+    yield Claim("gravity forces", "potential energy", "newton-euler", slope, inner(held, direction))
 
 
 # ---------------------------------------------------------------------------------------------------- laws of mechanics
@@ -223,11 +152,14 @@ def weight_of_all(s: Subject) -> Iterator[Claim | Omission]:
 def power(s: Subject) -> Iterator[Claim | Omission]:
     tree, M = s.mechanism.tree, inertia(s)
     T = energy.kinetic_energy(tree, s.q, s.v)
-    yield Claim("kinetic energy", "sum over links", "v.M v / 2", T, _inner(s.v, product(M, s.v)) / 2)
-    mine = _inner(s.v, coriolis_forces(s))
-    yield Claim("power balance", "v.c", "v.Mdot v / 2", mine, _inner(s.v, product(_inertia_rate(s), s.v)) / 2)
-    total = slopes(energy.kinetic_energy(tree, _moving(s), along(s.v, s.a)) + energy.potential_energy(tree, _moving(s)))
-    yield Claim("power balance", "rate of T + V", "tau.v", total, _inner(_torque(s), s.v))
+    yield Claim("kinetic energy", "sum over links", "v.M v / 2", T, inner(s.v, product(M, s.v)) / 2)
+    mine = inner(s.v, coriolis_forces(s))
+    yield Claim("power balance", "v.c", "v.Mdot v / 2", mine, inner(s.v, product(inertia_rate(s), s.v)) / 2)
+    total = slopes(
+        energy.kinetic_energy(tree, moving_positions(s), along(s.v, s.a))
+        + energy.potential_energy(tree, moving_positions(s))
+    )
+    yield Claim("power balance", "rate of T + V", "tau.v", total, inner(torque(s), s.v))
 
 
 def coriolis(s: Subject) -> Iterator[Claim | Omission]:
@@ -235,11 +167,11 @@ def coriolis(s: Subject) -> Iterator[Claim | Omission]:
     if all(body.inertia is not None for body in s.mechanism.bodies):
         forms["Parsa (36)"] = lambda: algorithms.parsa_coriolis(s.mechanism, s.q, s.v)
     for name, make in forms.items():
-        C = _tried(make, name)
+        C = tried(make, name)
         if isinstance(C, Omission):
             yield C
             continue
-        skew = _inertia_rate(s) - (C + C)
+        skew = inertia_rate(s) - (C + C)
         yield Claim("Mdot - 2C skew", name, "minus its transpose", skew, -skew.T)
         yield Claim("C v", name, "Coriolis forces", product(C, s.v), coriolis_forces(s))
 
@@ -249,11 +181,11 @@ def sensitivities(s: Subject) -> Iterator[Claim | Omission]:
     tree = s.mechanism.tree
     found = sensitivity(tree, s.q, s.v, s.a)
     run = INVERSE_DYNAMICS["newton-euler"]
-    direction = _direction(s)
+    direction = direction_of(s)
     moved = along(s.q, position_rate(tree, s.q, direction))
     by_v = slopes(run(tree, s.q, along(s.v, direction), s.a, None))
     by_q = slopes(run(tree, moved, s.v, s.a, None))
-    yield Claim("sensitivities", "tau", "newton-euler", found.tau, _torque(s))
+    yield Claim("sensitivities", "tau", "newton-euler", found.tau, torque(s))
     yield Claim("sensitivities", "D", "column-method", found.D, inertia(s))
     yield Claim("sensitivities", "V", "dual numbers", product(found.V, direction), by_v)
     yield Claim("sensitivities", "P", "dual numbers", product(found.P, direction), by_q)
@@ -269,13 +201,13 @@ def sensitivities(s: Subject) -> Iterator[Claim | Omission]:
 def regressor(s: Subject) -> Iterator[Claim | Omission]:
     m = s.mechanism
     theta = algorithms.parameter_vector(m)
-    Y = _tried(lambda: algorithms.regressor(m, s.q, s.v, s.a), "regressor")
+    Y = tried(lambda: algorithms.regressor(m, s.q, s.v, s.a), "regressor")
     if isinstance(Y, Omission):
         yield Y
         return
-    yield Claim("regressor", "Y theta", "newton-euler", product(Y, theta), _torque(s))
-    T = _inner(algorithms.kinetic_energy_regressor(m, s.q, s.v), theta)
-    V = _inner(algorithms.potential_energy_regressor(m, s.q), theta)
+    yield Claim("regressor", "Y theta", "newton-euler", product(Y, theta), torque(s))
+    T = inner(algorithms.kinetic_energy_regressor(m, s.q, s.v), theta)
+    V = inner(algorithms.potential_energy_regressor(m, s.q), theta)
     yield Claim("regressor", "of potential energy", "sum over links", V, energy.potential_energy(m.tree, s.q))
     yield Claim("regressor", "of kinetic energy", "sum over links", T, energy.kinetic_energy(m.tree, s.q, s.v))
 
@@ -283,23 +215,9 @@ def regressor(s: Subject) -> Iterator[Claim | Omission]:
 # -------------------------------------------------------------------------------------------------------- kinematics
 
 
-def _ends(s: Subject) -> list[str]:
-    """The bodies at the ends of two branches: their frames depend on everything inward."""
-    tree = s.mechanism.tree
-    ends = [link for link, children in enumerate(tree.children) if not children]
-    names = {link: body for body, (link, _) in tree.carriers.items()}
-    return [names[link] for link in ends if link in names][:2]
-
-
-def _named_ends(s: Subject) -> list[tuple[str, str]]:
-    """These bodies and what rows call them, which is the same for all mechanisms of a topology."""
-    numbers = moving_joints(s.mechanism)
-    return [(body, f"link {numbers[body]}") for body in _ends(s)]
-
-
 def jacobians(s: Subject) -> Iterator[Claim | Omission]:
-    m, moving = s.mechanism, _moving(s)
-    for frame, link in _named_ends(s):
+    m, moving = s.mechanism, moving_positions(s)
+    for frame, link in named_ends(s):
         point = arrays.asarray([s.field.element() for _ in range(3)])
         Jw, Jv = algorithms.jacobian(m, s.q, frame, point=point)
         place = algorithms.pose(m, moving, frame)
@@ -322,8 +240,8 @@ def jacobians(s: Subject) -> Iterator[Claim | Omission]:
 
 def twists(s: Subject) -> Iterator[Claim | Omission]:
     """The Jacobian of a twist with both its rates, from which Cartesian dynamics and linearisation are made."""
-    m, moving = s.mechanism, _moving(s)
-    for frame, link in _named_ends(s):
+    m, moving = s.mechanism, moving_positions(s)
+    for frame, link in named_ends(s):
         point = arrays.asarray([s.field.element() for _ in range(3)])
         options: Any = {"coordinates": "twist", "point": point}
         found = algorithms.analytic_jacobian_rates(m, s.q, s.v, s.a, frame, **options)
@@ -341,7 +259,7 @@ def momentum(s: Subject) -> Iterator[Claim | Omission]:
     about = angular - cross(found.center, linear)
     yield Claim("centroidal momentum", "A v", "sum over links", product(found.matrix, s.v), _six(linear, about))
     rate = algorithms.centroidal_matrix_rate(m, s.q, s.v)
-    theirs = slopes(algorithms.centroidal(m, _moving(s), s.v).matrix)
+    theirs = slopes(algorithms.centroidal(m, moving_positions(s), s.v).matrix)
     yield Claim("centroidal momentum", "rate of A", "dual numbers", rate, theirs)
     yield Claim("centroidal momentum", "bias", "rate of A times v", found.bias, product(rate, s.v))
     about_center = arrays.zeros(3, 3)
@@ -424,12 +342,12 @@ def _gathered(quantity: str, found: dict[str, list[tuple[Array, Array]]]) -> Ite
 def hessians(s: Subject) -> Iterator[Claim | Omission]:
     """H_R and H_T, of the world and of another body, against derivatives of Jacobians by dual numbers."""
     m, twice = s.mechanism, kron(s.v, s.v)
-    frames = _ends(s)
-    for frame, link in _named_ends(s):
+    frames = ends(s)
+    for frame, link in named_ends(s):
         point = arrays.asarray([s.field.element() for _ in range(3)])
         for axes in ("world", "body"):
             found = algorithms.hessian(m, s.q, frame, point=point, axes=axes, starred=False)
-            rates = algorithms.jacobian(m, _moving(s), frame, point=point, axes=axes)
+            rates = algorithms.jacobian(m, moving_positions(s), frame, point=point, axes=axes)
             for name, H, rate in zip(("H_R", "H_T"), found, rates):
                 yield Claim(
                     "Hessian",
@@ -440,8 +358,10 @@ def hessians(s: Subject) -> Iterator[Claim | Omission]:
                 )
     if len(frames) == 2:
         seen = algorithms.relative_motion(m, s.q, frames[0], frames[1])
-        moving = algorithms.relative_motion(m, _moving(s), frames[0], frames[1])
-        place = algorithms.pose(m, _moving(s), frames[1]).inverse() @ algorithms.pose(m, _moving(s), frames[0])
+        moving = algorithms.relative_motion(m, moving_positions(s), frames[0], frames[1])
+        place = algorithms.pose(m, moving_positions(s), frames[1]).inverse() @ algorithms.pose(
+            m, moving_positions(s), frames[0]
+        )
         yield Claim("relative motion", "J_T v", "dual numbers", product(seen.J_T, s.v), slopes(place.translation))
         turning = product(slopes(place.rotation), _now(place.rotation).T)
         yield Claim("relative motion", "dual(J_R v)", "dual numbers", dual(product(seen.J_R, s.v)), turning)
@@ -466,5 +386,8 @@ LAWS: dict[str, Law] = {
     "plane turns": plane_turns,
     "aligned joints": aligned_joints,
     "Hessians": hessians,
+    **LINK_LAWS,
+    **DERIVATIVE_LAWS,
+    **CARTESIAN_LAWS,
 }
 """Every law by name."""

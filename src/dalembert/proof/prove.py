@@ -18,11 +18,12 @@ import numpy as np
 from dalembert.errors import ArgumentError, ModelError
 from dalembert.formulations.load_laws import terms_of
 from dalembert.model import Mechanism
+from dalembert.proof.claims import Claim, Omission
 from dalembert.proof.constraint_laws import constraints
 from dalembert.proof.degree import Degrees, error_of, exponent_for
 from dalembert.proof.field import EXPONENTS, Field
 from dalembert.proof.generic import Subject, digest_of, representative, topology, topology_digest
-from dalembert.proof.laws import LAWS, Claim, Omission
+from dalembert.proof.laws import LAWS
 from dalembert.proof.routes import recorded, routes
 
 ERROR = 1e-15

@@ -17,9 +17,9 @@ from dalembert.algebra.arrays import product
 from dalembert.errors import UnsupportedError
 from dalembert.formulations.derive import derive
 from dalembert.model import Mechanism
+from dalembert.proof.claims import Claim, Omission, bias, coriolis_forces, inertia
 from dalembert.proof.field import OPERATIONS
 from dalembert.proof.generic import Subject, generic_mechanism
-from dalembert.proof.laws import Claim, Omission, bias, coriolis_forces, inertia
 from dalembert.tracing.evaluate import interpret
 from dalembert.tracing.program import Program
 

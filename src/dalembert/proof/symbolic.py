@@ -19,7 +19,7 @@ from dalembert.algorithms.inertia_matrix import INERTIA_MATRIX
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.model import Mechanism
-from dalembert.proof.laws import Omission
+from dalembert.proof.claims import Omission
 
 MOST_JOINTS = 3
 """Velocities up to which expressions are expanded in seconds."""

@@ -14,6 +14,7 @@ _FUNCTIONS = {"sin", "cos", "tan", "exp", "log", "min", "max"}
 _FENCES = {"(", "[", "|", "{"}
 _CLOSING = {")", "]", "|", "}", "!"}
 _MINUS = "\u2212"
+_BOLD_ZERO = 0x1D7CE
 
 
 def require_converter() -> None:
@@ -95,6 +96,8 @@ def _tidied(element: Element) -> Element:
     result.text = html.unescape(element.text) if element.text else None
     if result.tag == "mi" and result.text != element.text and re.fullmatch("[A-Za-z]", result.text or ""):
         result.set("mathvariant", "normal")  # an upright letter, which the converter marks by its code alone
+    if result.tag == "mn" and result.attrib.pop("mathvariant", "") == "bold":  # browsers know bold digits by code only
+        result.text = "".join(chr(_BOLD_ZERO + int(x)) if x.isdigit() else x for x in result.text or "")
     children = [_tidied(child) for child in element]
     row = result.tag in ("mrow", "mtd")
     before: Element | None = None

@@ -20,12 +20,13 @@ from dalembert.proof.theorems.differentiation import DERIVATIVES
 from dalembert.proof.theorems.forbes import FORBES
 from dalembert.proof.theorems.links import LINKS
 from dalembert.proof.theorems.nguyen import NGUYEN
+from dalembert.proof.theorems.one_algorithm import ONE_ALGORITHM
 from dalembert.proof.theorems.parsa import PARSA
 from dalembert.proof.theorems.rigid_body import RIGID_BODY
 from dalembert.proof.theorems.tensors import TENSORS
 from dalembert.proof.theorems.theorem import Theorem, Theorems
 
-THEOREMS = TENSORS | RIGID_BODY | LINKS | DERIVATIVES | PARSA | FORBES | NGUYEN
+THEOREMS = TENSORS | RIGID_BODY | LINKS | ONE_ALGORITHM | DERIVATIVES | PARSA | FORBES | NGUYEN
 """Every theorem by name, in the order of the documents."""
 
 __all__ = ["THEOREMS", "Theorem", "Theorems"]

@@ -31,15 +31,15 @@ CHAIN = ("revolute", "revolute", "prismatic", "revolute")
 
 
 @cache
-def _template() -> Mechanism:
-    links = ["world", *(f"b{k}" for k in range(1, len(CHAIN) + 1))]
+def _template(kinds: tuple[str, ...]) -> Mechanism:
+    links = ["world", *(f"b{k}" for k in range(1, len(kinds) + 1))]
     body = Inertia.box(1.0, (1.0, 1.0, 1.0))
-    joints = [Joint(f"j{k}", kind, links[k - 1], links[k]) for k, kind in enumerate(CHAIN, 1)]
+    joints = [Joint(f"j{k}", kind, links[k - 1], links[k]) for k, kind in enumerate(kinds, 1)]
     return Mechanism("chain", tuple(Body(name, body) for name in links[1:]), tuple(joints))
 
 
-def serial_chain(field: Any) -> Subject:
-    return Subject(generic_mechanism(_template(), field), field)
+def serial_chain(field: Any, kinds: tuple[str, ...] = CHAIN) -> Subject:
+    return Subject(generic_mechanism(_template(kinds), field), field)
 
 
 class GenericChain:
