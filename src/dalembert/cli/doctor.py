@@ -29,7 +29,7 @@ SUMMARY = "report on the installation"
 
 REQUIRED = ("numpy", "scipy", "sympy", "llvmlite")
 OPTIONAL = {
-    "mujoco": ("reads MJCF models", "pip install 'dalembert[mjcf]'"),
+    "mujoco": ("MuJoCo, for compare and for what only it reads of MJCF", "pip install 'dalembert[mjcf]'"),
     "pin": ("Pinocchio, for verify, bench and compare", "pip install 'dalembert[peers]'"),
     "drake": ("Drake, for compare", "pip install 'dalembert[drake]'"),
     "example-robot-data": ("seventy robots by name", "pip install 'dalembert[peers]'"),
@@ -51,6 +51,8 @@ OPTIONAL = {
     "xacro": ("xacro files", "pip install 'dalembert[xacro]'"),
     "fmpy": ("validation and simulation of FMUs", "pip install 'dalembert[fmi]'"),
     "ziglang": ("a C compiler, for binaries of FMUs", "pip install 'dalembert[fmi]'"),
+    "mcap": ("logs of robots, for identify", "pip install 'dalembert[logs]'"),
+    "mcap-ros2-support": ("ROS 2 messages in such logs", "pip install 'dalembert[logs]'"),
     "cupy": ("kernels on CUDA devices", "pip install 'dalembert[cuda]'"),
 }
 """Distribution -> what it is for, and how to get it."""

@@ -112,6 +112,19 @@ def text_format() -> Format:
     return next(format for format in FORMATS if not format.root)
 
 
+def written() -> tuple[str, ...]:
+    """Suffixes of the formats that are written, one each."""
+    return tuple(format.suffixes[0] for format in FORMATS if format.writer)
+
+
+def by_suffix(path: Path) -> Format:
+    """The format that writes files of that suffix; an error if none does."""
+    for format in FORMATS:
+        if format.writer and path.suffix.lower() == format.suffixes[0]:
+            return format
+    raise FormatError(f"the suffix {path.suffix!r} is not written; {' and '.join(written())} are", path)
+
+
 def writable() -> Iterator[str]:
     """Names of the formats that are written."""
     return (format.name for format in FORMATS if format.writer)
