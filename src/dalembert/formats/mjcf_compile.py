@@ -93,7 +93,7 @@ class _Compiler:
         self.groups = self.settings.vector("inertiagrouprange", (0.0, 5.0))
         self.qpos0: list[float] = []
         self.qpos_spring: list[float] = []
-        self.world: list[tuple[np.ndarray, np.ndarray]] = []
+        self.world: list[Transform] = []
         self.meshes: dict[str, Described] = {}
         self.vertices: list[np.ndarray] = []
         self.elevations: list[np.ndarray] = []
@@ -500,21 +500,21 @@ class _Compiler:
         for element in inside(self.root, "equality"):
             part = self.defaults.part(element, "main", "equality")
             data, kind = np.zeros(11), mjtEq[f"mjEQ_{element.tag.upper()}"]
-            objects, what = (-1, -1), mjtObj.mjOBJ_BODY
+            what = mjtObj.mjOBJ_BODY
             if kind in (mjtEq.mjEQ_JOINT, mjtEq.mjEQ_TENDON):
                 table_of = "jnt" if kind == mjtEq.mjEQ_JOINT else "tendon"
-                one, two = (part.text(f"{element.tag}{k}") for k in (1, 2))
-                objects = (self._find(table_of, one, element), self._find(table_of, two, element) if two else -1)
+                names = [part.text(f"{element.tag}{k}") for k in (1, 2)]
+                objects = [self._find(table_of, name, element) if name or not k else -1 for k, name in enumerate(names)]
                 data[:5] = part.numbers("polycoef", (0.0, 1.0, 0.0, 0.0, 0.0))
                 if any(self.rows["jnt"][k]["type"] < 2 for k in objects if k >= 0 and table_of == "jnt"):
                     raise part.error("only hinges and slides can be coupled")
             elif "site1" in part:
                 what = mjtObj.mjOBJ_SITE
-                one, two = (self._find("site", part.text(name), element) for name in ("site1", "site2"))
-                objects, data[10] = (one, two), part.number("torquescale", 1.0)
+                objects = [self._find("site", part.text(name), element) for name in ("site1", "site2")]
+                data[10] = part.number("torquescale", 1.0)
             else:
-                one, two = (self._find("body", part.text(name, "world"), element) for name in ("body1", "body2"))
-                objects, first, second = (one, two), self.world[one], self.world[two]
+                objects = [self._find("body", part.text(name, "world"), element) for name in ("body1", "body2")]
+                first, second = (self.world[body] for body in objects)
                 anchor = np.array(part.vector("anchor"))
                 if kind == mjtEq.mjEQ_CONNECT:
                     if "anchor" not in part:

@@ -65,10 +65,9 @@ def orientation(part: Described, degrees: bool, sequence: str, along: np.ndarray
             return found
         case "xyaxes":
             numbers = part.vector("xyaxes", (0.0,) * 6)
-            x = _direction(part, numbers[:3])
-            y = np.array(numbers[3:]) - x * (x @ numbers[3:])
-            y = _direction(part, y)
-            return scalar_first(np.column_stack([x, y, np.cross(x, y)]))
+            first = _direction(part, numbers[:3])
+            second = _direction(part, np.array(numbers[3:]) - first * (first @ np.array(numbers[3:])))
+            return scalar_first(np.column_stack([first, second, np.cross(first, second)]))
         case "zaxis":
             return _z_along(_direction(part, part.vector("zaxis")))
         case _:
