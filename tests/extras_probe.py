@@ -50,7 +50,7 @@ def main() -> int:
     assert da.verify(da.load("rp_arm"), states=1)
     folder = Path(tempfile.mkdtemp())
     da.report.report(da.load("rp_arm"), folder / "report.md", "lagrange")
-    (folder / "a.xml").write_text("<mujoco><worldbody/></mujoco>")
+    (folder / "a.xml").write_text("<mujoco><worldbody><replicate count='2'/></worldbody></mujoco>")
     (folder / "a.xacro").write_text("<robot/>")
     da.write_urdf(arm, folder / "a.urdf")
 

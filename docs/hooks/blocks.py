@@ -82,7 +82,8 @@ def missing(package: str) -> str:
     Args:
         package: name of an import.
     """
-    if importlib.util.find_spec(package) is None:
+    whole = package.partition(".")[0]
+    if importlib.util.find_spec(whole) is None or importlib.util.find_spec(package) is None:
         return f"{package} is not installed"
     if package == "cupy":
         import cupy

@@ -273,7 +273,8 @@ def test_what_is_not_taken_over_is_listed():
     </mujoco>"""
     mechanism = read_mjcf(text)
     notes = "\n".join(mechanism.notes)
-    for words in ("actuators (1)", "tendons (1)", "sensors (1)", "geoms that can touch", "fluid forces",
+    for words in ("actuators (1, line 7)", "tendons (1, line 8)", "sensors (1, line 10)", "geoms that can touch",
+                  "fluid forces",
                   "of type tendon", "spring of joint 'j'", "not drawn of body 'b': 1 geom ",
                   "site 'a' has the name of a body"):  # fmt: skip
         assert words in notes
@@ -302,7 +303,7 @@ def test_force_ranges_of_joints_are_limits_of_effort():
     mechanism = read_mjcf(text)
     assert mechanism.joint("a").kind == "continuous" and mechanism.joint("a").limits == Limits(effort=3)
     assert mechanism.joint("b").limits == Limits(0, 1)
-    assert any("force ranges of joints that are not symmetric (1)" in note for note in mechanism.notes)
+    assert any("force ranges of joints that are not symmetric (1, line 1)" in note for note in mechanism.notes)
 
 
 def test_springs_that_yield_are_told():
@@ -313,7 +314,7 @@ def test_springs_that_yield_are_told():
     )
     mechanism = read_mjcf(text)
     assert mechanism.forces[0].stiffness == 3
-    assert any("springs that yield but are elastic here (1)" in note for note in mechanism.notes)
+    assert any("springs that yield but are elastic here (1, line 1)" in note for note in mechanism.notes)
     elastic = read_mjcf(text.replace('springyield="0.1"', ""))
     assert not any("yield" in note for note in elastic.notes)
 
@@ -332,7 +333,9 @@ def test_errors(tmp_path):
     assert load(path) == read_mjcf(TREE) == load(TREE)
 
 
-def test_without_mujoco_the_extra_is_named(monkeypatch):
+def test_without_mujoco_the_extra_is_named_for_what_needs_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "mujoco", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'dalembert\[mjcf\]'"):
-        read_mjcf(TREE)
+    assert read_mjcf(TREE).nv == 3
+    text = TREE.replace("<site name", "<plugin plugin='mujoco.elasticity.cable'/>\n<site name", 1)
+    with pytest.raises(MissingExtraError, match=r"<plugin> in <body> \(line 11\).*pip install 'dalembert\[mjcf\]'"):
+        read_mjcf(text)

@@ -29,7 +29,7 @@ SUMMARY = "report on the installation"
 
 REQUIRED = ("numpy", "scipy", "sympy", "llvmlite")
 OPTIONAL = {
-    "mujoco": ("reads MJCF models", "pip install 'dalembert[mjcf]'"),
+    "mujoco": ("MuJoCo, for compare and for what only it reads of MJCF", "pip install 'dalembert[mjcf]'"),
     "pin": ("Pinocchio, for verify, bench and compare", "pip install 'dalembert[peers]'"),
     "drake": ("Drake, for compare", "pip install 'dalembert[drake]'"),
     "example-robot-data": ("seventy robots by name", "pip install 'dalembert[peers]'"),
@@ -46,13 +46,13 @@ OPTIONAL = {
     "distributed": ("sweeps on a Dask cluster", "pip install 'dalembert[cluster]'"),
     "control": ("linear models for python-control", "pip install 'dalembert[control]'"),
     "torch": ("gradients for PyTorch", "pip install 'dalembert[torch]'"),
-    "mcap": ("logs of ROS", "pip install 'dalembert[logs]'"),
-    "mcap-ros2-support": ("logs of ROS 2", "pip install 'dalembert[logs]'"),
     "jax": ("gradients for JAX", "pip install 'dalembert[jax]'"),
     "casadi": ("functions of CasADi, both ways", "pip install 'dalembert[casadi]'"),
     "xacro": ("xacro files", "pip install 'dalembert[xacro]'"),
     "fmpy": ("validation and simulation of FMUs", "pip install 'dalembert[fmi]'"),
     "ziglang": ("a C compiler, for binaries of FMUs", "pip install 'dalembert[fmi]'"),
+    "mcap": ("logs of robots, for identify", "pip install 'dalembert[logs]'"),
+    "mcap-ros2-support": ("ROS 2 messages in such logs", "pip install 'dalembert[logs]'"),
     "cupy": ("kernels on CUDA devices", "pip install 'dalembert[cuda]'"),
 }
 """Distribution -> what it is for, and how to get it."""

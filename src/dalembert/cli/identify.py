@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from dalembert.cli.options import add_common, add_model, open_model, output, plot, real
 from dalembert.cli.terminal import Terminal
-from dalembert.formats.registry import WRITTEN
+from dalembert.formats.registry import by_suffix, written
 
 if TYPE_CHECKING:
     from dalembert.identification import Identification, Log
@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("files")
     group.add_argument("--predict", metavar="LOG", type=Path, help="another motion, to test the parameters with")
     group.add_argument(
-        "--to", metavar="FILE", type=output(*WRITTEN), help=f"write the mechanism found: {' or '.join(WRITTEN)}"
+        "--to", metavar="FILE", type=output(*written()), help=f"write the mechanism found: {' or '.join(written())}"
     )
     group.add_argument("--plot", metavar="FILE", type=plot, help="torques measured and explained: .png, .svg or .pdf")
     group.add_argument("--residuals", metavar="FILE", type=plot, help="draw what is left unexplained")
@@ -159,4 +159,4 @@ def _read(options: argparse.Namespace, mechanism: Any, path: Path) -> Log:
 
 
 def _write(found: Identification, path: str) -> None:
-    WRITTEN[Path(path).suffix.lower()].write(found.mechanism, path)
+    by_suffix(Path(path)).write(found.mechanism, path)

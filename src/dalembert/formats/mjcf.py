@@ -1,6 +1,7 @@
-"""Reader for MJCF, the format of MuJoCo, through the ``mujoco`` package (extra ``mjcf``).
+"""Reader for MJCF, the format of MuJoCo.
 
-MuJoCo compiles the file, so defaults, includes, inertias from geometry and frames are what MuJoCo makes of them. Body
+The file is compiled here, as MuJoCo does it; where it uses what only MuJoCo knows - meshes that give masses, plugins,
+flexible bodies, replicas - the ``mujoco`` package compiles it (extra ``mjcf``), and a note says for which line. Body
 frames stay MuJoCo's: a joint whose anchor is not the body's origin, or several joints of one body, lead over massless
 bodies in between. ``q`` of hinges and slides is MuJoCo's ``qpos``, reference positions included. What has no place in a
 :class:`~dalembert.model.Mechanism` - actuators, tendons - is listed in its notes.
@@ -20,7 +21,9 @@ from dalembert.algebra.arrays import Array
 from dalembert.algebra.quaternions import rotation_from_quaternion
 from dalembert.algebra.transform import Transform
 from dalembert.errors import FormatError, MissingExtraError, ModelWarning
-from dalembert.formats import mjcf_contact
+from dalembert.formats import mjcf_contact, mjcf_numbers
+from dalembert.formats.mjcf_compile import compile_mjcf
+from dalembert.formats.mjcf_source import Beyond, first_places, with_includes
 from dalembert.formats.xml import TEXT, Element, read_xml, source_bytes
 from dalembert.model.body import WORLD, Body, Frame, Shape
 from dalembert.model.constraint import Constraint
@@ -43,28 +46,42 @@ def read_mjcf(source: str | bytes | Path, strict: bool = False, contacts: bool =
         contacts: take the file's own contacts over as well: those that it names as pairs, and all that its bits and
             exclusions allow, with the planes, height fields and other geoms of its world.
     """
-    try:
-        import mujoco
-    except ImportError as error:
-        raise MissingExtraError("mujoco", "mjcf", "reading MJCF") from error
-
     root = read_xml(source)
     if root.tag not in ("mujoco", "mujocoinclude"):
         raise root.error(f"an MJCF file has the root element <mujoco>, this one has <{root.tag}>")
     _check_sizes(root)
-    data, file = source_bytes(source)
+    _, file = source_bytes(source)
+    mujoco: Any = mjcf_numbers
+    notes: list[str] = []
+    folder = None if file == TEXT else Path(file).parent
+    root = with_includes(root, folder)
     try:
-        if file == TEXT:
-            model = mujoco.MjModel.from_xml_string(data.decode("utf-8-sig"))
-        else:
-            model = mujoco.MjModel.from_xml_path(str(file))
-    except (ValueError, UnicodeDecodeError, RuntimeError, MemoryError) as error:  # the third: out of memory inside
-        raise FormatError(f"MuJoCo refuses the file: {error}", file) from error
+        model = compile_mjcf(root, folder)
+    except Beyond as beyond:
+        mujoco, model = _by_mujoco(source, beyond)
+        notes = [f"read by MuJoCo {mujoco.__version__}, for {beyond}"]
     changes = dropped_forces(mujoco, model)
     if changes:
         message = f"{', '.join(changes)}: not taken over, so that forces differ from those in MuJoCo"
         warnings.warn(ModelWarning(message, where=str(file)), stacklevel=2)
-    return _Reader(mujoco, model).mechanism(root.attributes.get("model", ""), strict, contacts)
+    return _Reader(mujoco, model, notes, first_places(root)).mechanism(
+        root.attributes.get("model", ""), strict, contacts
+    )
+
+
+def _by_mujoco(source: str | bytes | Path, beyond: Beyond) -> tuple[Any, Any]:
+    """The package and its model of a file."""
+    try:
+        import mujoco
+    except ImportError as error:
+        raise MissingExtraError("mujoco", "mjcf", f"reading {beyond.what} (line {beyond.element.line})") from error
+    data, file = source_bytes(source)
+    try:
+        if file == TEXT:
+            return mujoco, mujoco.MjModel.from_xml_string(data.decode("utf-8-sig"))
+        return mujoco, mujoco.MjModel.from_xml_path(str(file))
+    except (ValueError, UnicodeDecodeError, RuntimeError, MemoryError) as error:  # the third: out of memory inside
+        raise FormatError(f"MuJoCo refuses the file: {error}", file) from error
 
 
 MOST_ITEMS = 1_000_000
@@ -124,9 +141,9 @@ def dropped_forces(mujoco: Any, model: Any) -> list[str]:
 class _Reader:
     """Turns a compiled MuJoCo model into parts of a mechanism."""
 
-    def __init__(self, mujoco: Any, model: Any):
+    def __init__(self, mujoco: Any, model: Any, notes: list[str], places: dict[str, str]):
         self.mujoco, self.model = mujoco, model
-        self.notes: list[str] = []
+        self.notes, self.places = notes, places
         self.body_names = self._names("mjOBJ_BODY", model.nbody, "body")
         self.body_names[0] = WORLD
         self.joint_names = self._names("mjOBJ_JOINT", model.njnt, "joint")
@@ -139,11 +156,11 @@ class _Reader:
         for body in range(1, model.nbody):
             self._add(body)
         off = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
-        kept, not_kept = constraints(mujoco, model, self.body_names, self.joint_names)
+        kept, not_kept = constraints(mujoco, model, self.body_names, self.joint_names, self.places)
         coils, not_coils = springs(model, self.joint_names)
         pairs, not_pairs = mjcf_contact.contacts(self.geoms, self.body_names) if contacts else ((), [])
         self.notes += [*not_kept, *not_coils, *not_pairs, *begins(model, self.joint_names)]
-        self.notes += leftovers(mujoco, model, contacts)
+        self.notes += leftovers(mujoco, model, contacts, self.places)
         return Mechanism(
             name or "mujoco",
             tuple(self.bodies),
@@ -274,18 +291,21 @@ def pose(position: Array, quaternion: Array) -> Transform:
     return Transform(rotation, np.array(position))
 
 
-def constraints(mujoco: Any, model: Any, bodies: list[str], joints: list[str]) -> tuple[tuple[Constraint, ...], Notes]:
+def constraints(
+    mujoco: Any, model: Any, bodies: list[str], joints: list[str], places: dict[str, str]
+) -> tuple[tuple[Constraint, ...], Notes]:
     """Equality constraints of connect, weld, joint and fixed tendon; and notes on those that were not taken over."""
     kinds = mujoco.mjtEq
     found, notes, used = [], [], set()
     for k in range(model.neq):
-        name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_EQUALITY, k) or f"equality{k}"
+        given = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_EQUALITY, k) or ""
+        name, where = given or f"equality{k}", f" ({places[given]})" if given and given in places else ""
         while name in used:
             name += "_"
         used.add(name)
         kind, one, two, data = kinds(model.eq_type[k]), model.eq_obj1id[k], model.eq_obj2id[k], model.eq_data[k]
         if not model.eq_active0[k]:
-            notes.append(f"equality constraint {name!r} is not active and was left out")
+            notes.append(f"equality constraint {name!r} is not active and was left out{where}")
         elif kind == kinds.mjEQ_JOINT:
             lengths = [({joints[j]: 1.0}, float(model.qpos0[model.jnt_qposadr[j]])) for j in (one, two) if j >= 0]
             found.append(_coupling(name, lengths, data[:5]))
@@ -295,7 +315,7 @@ def constraints(mujoco: Any, model: Any, bodies: list[str], joints: list[str]) -
         elif kind in (kinds.mjEQ_CONNECT, kinds.mjEQ_WELD):
             found.append(_closure(name, mujoco, model, bodies, k))
         else:
-            notes.append(f"equality constraint {name!r} of type {kind.name[5:].lower()} was left out")
+            notes.append(f"equality constraint {name!r} of type {kind.name[5:].lower()} was left out{where}")
     return tuple(found), notes
 
 
@@ -400,8 +420,12 @@ def shapes(mujoco: Any, model: Any, body: int) -> tuple[tuple[Shape, ...], Notes
     ] if missing else []
 
 
-def leftovers(mujoco: Any, model: Any, contacts: bool) -> Notes:
-    """A note that lists everything of the model that was not taken over, and one on what the file switches off."""
+def leftovers(mujoco: Any, model: Any, contacts: bool, places: dict[str, str]) -> Notes:
+    """A note that lists everything of the model that was not taken over, and one on what the file switches off.
+
+    Args:
+        places: where the first of each stands in the file.
+    """
     collide = int(np.sum((np.asarray(model.geom_contype) != 0) | (np.asarray(model.geom_conaffinity) != 0)))
     fluid = bool(model.opt.density or model.opt.viscosity or np.any(model.opt.wind))
     counts = {
@@ -415,7 +439,11 @@ def leftovers(mujoco: Any, model: Any, contacts: bool) -> Notes:
         "force ranges of joints that are not symmetric": _lopsided(model),
         "limits of ball joints": int(np.count_nonzero(np.asarray(model.jnt_limited)[np.asarray(model.jnt_type) == 1])),
     }  # fmt: skip
-    listed = [f"{what} ({count})" for what, count in counts.items() if count] + (["fluid forces"] if fluid else [])
+    where = {
+        what: f", {'from ' if count > 1 else ''}{places[what]}" for what, count in counts.items() if what in places
+    }
+    listed = [f"{what} ({count}{where.get(what, '')})" for what, count in counts.items() if count]
+    listed += ["fluid forces"] if fluid else []
     notes = [f"not taken over from MJCF: {', '.join(listed)}"] if listed else []
     bits, flags = mujoco.mjtDisableBit, model.opt.disableflags
     off = [name for name in SWITCHES if flags & getattr(bits, f"mjDSBL_{name.upper()}")]

@@ -76,9 +76,6 @@ FORMATS = (
 
 SUFFIXES = tuple(dict.fromkeys(suffix for format in FORMATS for suffix in format.suffixes))
 
-WRITTEN = {format.suffixes[0]: format for format in FORMATS if format.writer}
-"""The formats that are written, by the suffix of their files."""
-
 OTHERS = {
     ".gz": ". Unpack it first",
     ".zip": ". Unpack it first",
@@ -113,6 +110,19 @@ def by_root(tag: str) -> Format | None:
 def text_format() -> Format:
     """The format of text that is not XML."""
     return next(format for format in FORMATS if not format.root)
+
+
+def written() -> tuple[str, ...]:
+    """Suffixes of the formats that are written, one each."""
+    return tuple(format.suffixes[0] for format in FORMATS if format.writer)
+
+
+def by_suffix(path: Path) -> Format:
+    """The format that writes files of that suffix; an error if none does."""
+    for format in FORMATS:
+        if format.writer and path.suffix.lower() == format.suffixes[0]:
+            return format
+    raise FormatError(f"the suffix {path.suffix!r} is not written; {' and '.join(written())} are", path)
 
 
 def writable() -> Iterator[str]:
