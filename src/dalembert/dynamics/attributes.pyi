@@ -983,8 +983,8 @@ class Linearization(Kernel):
 class ContactStep(FrameQuantity):
     """A step h of semi-implicit Euler with contacts, rigid or convex: q, v and impulses after it; residuals, m/s and
     N s; the normal velocity of every point, its slip, m/s, its mode (0 open, 1 sticks, 2 slides); energy lost
-    by friction, by impacts, and (negative: brought in) by taking away depths, J; the longest way in this step over
-    the thickness of what could be missed, and its speed, m/s.
+    by friction, by impacts, and (negative: brought in) by taking away depths, J; the longest way in this step
+    over the thickness of what could be missed, and its speed, m/s.
     """
 
     def __call__(  # type: ignore[override]
@@ -1025,6 +1025,28 @@ class ContactStepDerivatives(FrameQuantity):
         out: Any = None,
         threads: int | None = None,
     ) -> ContactStepDerivativesResult: ...
+
+class ContactStepSensitivity(FrameQuantity):
+    """Derivatives of a step with rigid contacts by the parameters, in the order of their names: dx' = P dp, x = (dq,
+    v), dq along tangent vectors. They are those of the modes the step ends in.
+    """
+
+    def __call__(  # type: ignore[override]
+        self,
+        q: State,
+        v: State,
+        tau: State,
+        impulses: Numbers,
+        h: Numbers,
+        *more: Numbers | Mapping[str, Numbers],
+        sweeps: int = 10,
+        solver: str = "gauss-seidel",
+        wrenches: Numbers | Mapping[str, Numbers] = ...,
+        parameters: Numbers | Mapping[str, Numbers] = ...,
+        t: Numbers = ...,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> Array: ...
 
 class ContactTerms(Kernel):
     """Accelerations without contacts, inertia matrix, rows of constraints and of contacts, rates of these times v,
@@ -1149,6 +1171,7 @@ class QuantityAttributes:
     linearization: Linearization
     contact_step: ContactStep
     contact_step_derivatives: ContactStepDerivatives
+    contact_step_sensitivity: ContactStepSensitivity
     contact_terms: ContactTerms
     contact_points: ContactPoints
     contact_rows: ContactRows
