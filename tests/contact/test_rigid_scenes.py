@@ -188,3 +188,20 @@ def test_friction_that_is_zero_now_may_vary():
     cart = Dynamics(slide(), include=("friction",), parameters=["slide.friction"])
     many = da.rollout(cart, [0.0], [1.0], 100, 1e-3, law="rigid", parameters=[[0.0], [4.0]], record=False)
     np.testing.assert_allclose(many.final_v[:, 0], [1, 1 - 0.1 * 4 / 2], rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("touch.friction", -0.1, "touch.friction = -0.1, but the friction of contact 'touch' is a number not below 0"),
+        ("touch.restitution", 1.2, "restitution of contact 'touch' lies between 0 .no rebound. and 1 .no loss."),
+        ("touch.friction", float("nan"), "finite"),
+    ],
+)
+def test_parameters_of_contacts_are_checked_like_their_numbers(name, value, message):
+    start = [0, 0, 0.1, 0, 0, 0, 1]
+    dynamics = Dynamics(ball(), parameters=[name])
+    with pytest.raises(ArgumentError, match=message):
+        da.rollout(dynamics, start, None, 3, 1e-3, parameters={name: [0.5, value]})
+    with pytest.raises(ArgumentError, match=message):
+        da.simulate(dynamics, start, t=0.01, parameters={name: value})
