@@ -85,18 +85,23 @@ def _selected(options: argparse.Namespace, mechanism: Mechanism) -> ContactSelec
     except ArgumentError as error:
         if error.argument != "most" or wanted:
             raise
-    few, what = [*ends(mechanism), *trunks(mechanism)], "the ends of the tree and the trunk"
+    trunk = trunks(mechanism)
     try:
-        found = contacts(mechanism, only=few, **given)
+        found = contacts(mechanism, only=[*ends(mechanism), *trunk], **given)
     except ArgumentError as error:
-        if error.argument != "most":
+        if error.argument != "most" or not trunk:
             raise
-        found, what = contacts(mechanism, only="ends", **given), "the ends of the tree"
+        trunk, found = [], contacts(mechanism, only="ends", **given)
+    what = "the ends of the tree and the trunk" if trunk else "the ends of the tree"
     note = f"only {what} may touch, because all shapes have more than {MOST_POINTS} points; see --touch"
     return type(found)(found.mechanism, found.taken, found.left_out, (note, *found.notes))
 
 
 def trunks(mechanism: Mechanism) -> list[str]:
-    """Bodies with collision shapes that float, by a free joint to the world."""
-    floating = [joint.child for joint in mechanism.joints if joint.kind == "free" and joint.parent == "world"]
-    return [body.name for body in mechanism.bodies if body.name in floating and body.collisions]
+    """Bodies with collision shapes that float by a free joint, or are fixed to one that does."""
+    from dalembert.model import WORLD
+
+    carried = [joint.child for joint in mechanism.joints if joint.kind == "free" and joint.parent == WORLD]
+    for name in carried:
+        carried += [joint.child for joint in mechanism.joints if joint.kind == "fixed" and joint.parent == name]
+    return [body.name for body in mechanism.bodies if body.name in carried and body.collisions]
