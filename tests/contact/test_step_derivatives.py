@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import subprocess
+
 import numpy as np
 import pytest
 
@@ -120,7 +124,60 @@ def test_sensitivities_know_loops_stops_and_dry_friction():
     ).shape == (12, 0)
 
 
-def test_a_step_is_exported_to_c_and_javascript(tmp_path):
-    dynamics = Dynamics(ball())
-    assert "contact_step" in dynamics.export("contact_step", "c", tmp_path / "step.c")
-    assert "contact_step" in dynamics.export("contact_step", "javascript", tmp_path / "step.js")
+# ----------------------------------------------------------------------------------------------------------- exported
+
+
+STEPS = 400
+
+ARRAYS = {"tau": 6, "p": 3, "q2": 7, "v2": 6, "p2": 3, "a": 1, "b": 1, "c": 1, "d": 2, "e": 1, "f": 3, "g": 2}
+"""What a step takes and gives besides q and v, and the sizes."""
+
+
+def thrown():
+    """A ball that bounces with friction: dynamics, start, and where it is after all steps."""
+    dynamics = Dynamics(ball(restitution=0.6))
+    q, v = [0, 0, 0.15, 0, 0, 0, 1.0], [1.0, 0.2, -2, 0.3, -3, 1]
+    found = da.rollout(dynamics, q, v, STEPS, H)
+    return dynamics, q, v, [*found.final_q, *found.final_v]
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs Node to run JavaScript")
+def test_a_step_in_javascript_moves_as_a_rollout():
+    dynamics, q, v, expected = thrown()
+    text = dynamics.export("contact_step", "javascript").replace("export ", "")
+    text += f"let q = {q}, v = {v}\n" + "".join(f"let {x} = Array({n}).fill(0)\n" for x, n in ARRAYS.items())
+    text += f"""for (let k = 0; k < {STEPS}; ++k) {{
+        contact_step(q, v, tau, p, [{H}], [0], q2, v2, p2, a, b, c, d, e, f, g)
+        ;[q, q2, v, v2, p, p2] = [q2, q, v2, v, p2, p]
+    }}
+    console.log(JSON.stringify([...q, ...v]))"""
+    told = subprocess.run(["node", "-e", text], capture_output=True, text=True, check=True).stdout
+    np.testing.assert_allclose(json.loads(told), expected, rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_a_step_in_c_moves_as_a_rollout(tmp_path):
+    dynamics, q, v, expected = thrown()
+    dynamics.export("contact_step", "c", tmp_path / "step.c")
+    numbers = {"q": q, "v": v}
+    declared = [f"double {x}[] = {{{', '.join(map(str, y))}}};" for x, y in numbers.items()]
+    declared += [f"double {x}[{n}] = {{0}};" for x, n in ARRAYS.items()]
+    (tmp_path / "main.c").write_text(
+        f"""#include "step.h"
+        #include <stdio.h>
+        #include <string.h>
+        int main(void) {{
+            {" ".join(declared)}
+            double h = {H}, t = 0;
+            for (int k = 0; k < {STEPS}; ++k) {{
+                contact_step(q, v, tau, p, &h, &t, q2, v2, p2, a, b, c, d, e, f, g);
+                memcpy(q, q2, sizeof q); memcpy(v, v2, sizeof v); memcpy(p, p2, sizeof p);
+            }}
+            for (int k = 0; k < 7; ++k) printf("%.17g ", q[k]);
+            for (int k = 0; k < 6; ++k) printf("%.17g ", v[k]);
+            return 0;
+        }}"""
+    )
+    subprocess.run(["cc", "-O1", "main.c", "step.c", "-lm", "-o", "main"], cwd=tmp_path, check=True)
+    told = subprocess.run([str(tmp_path / "main")], capture_output=True, text=True, check=True).stdout
+    np.testing.assert_allclose([float(x) for x in told.split()], expected, rtol=1e-11, atol=1e-12)
