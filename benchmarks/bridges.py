@@ -148,7 +148,7 @@ def round_trip(r: Robot) -> str:
     return f"inverse dynamics to CasADi and back: {there.total} operations, then {back.total}, {same}"
 
 
-# ------------------------------------------------------------------------------------------------------------ a swing-up
+# --- a swing-up
 
 
 def optimised(forward: Any, hanging: np.ndarray, nodes: int = 100, duration: float = 2.0) -> Any:

@@ -26,7 +26,9 @@ reference = importlib.import_module("reference")
 gallery = importlib.import_module("gallery")
 
 PAGES = manual.pages()
-NOT_RUN = {f"benchmarks/{name}.md": 1 for name in ("constrained", "control", "cpu", "derivation", "gpu", "rollout")}
+NOT_RUN = {
+    f"benchmarks/{name}.md": 1 for name in ("constrained", "contact", "control", "cpu", "derivation", "gpu", "rollout")
+}
 NOT_RUN |= {"howto/command-line.md": 1, "index.md": 1}
 NOT_RUN |= {"howto/add/joint.md": 1, "howto/add/quantity.md": 1, "howto/add/constraint.md": 2}
 NOT_RUN |= {f"howto/add/{name}.md": 1 for name in ("integrator", "file-format", "export-language")}

@@ -32,7 +32,8 @@ THEMES: dict[str, tuple[str, ...]] = {
     ),
     "Contact": (
         "contact_ball", "contact_box", "contact_billiard", "contact_dominoes", "contact_gripper", "contact_hopper",
-        "contact_rimless_wheel", "contact_walker", "contact_humanoid", "contact_slider_crank", "contact_trot",
+        "contact_page", "contact_rimless_wheel", "contact_walker", "contact_humanoid", "contact_slider_crank",
+        "contact_trot",
     ),
     "Control and learning": (
         "cart_pole", "gravity_compensation", "computed_torque", "operational_space", "batched_rollout",

@@ -97,3 +97,21 @@ def test_what_does_not_fit_is_said_in_the_words_of_the_command_line(capsys, ball
 def test_models_without_shapes_are_refused(capsys):
     outcome = run(capsys, "simulate", "free_body", "--ground")
     assert outcome.code == 2 and "no body of 'free_body' has collision shapes" in outcome.err
+
+
+def test_a_robot_of_many_shapes_lies_on_its_trunk_and_stops_at_its_limits(capsys):
+    pytest.importorskip("pinocchio")
+    words = ("simulate", "go2", "--base", "free", "--ground", "--limits", "--sweeps", "30", "--time", "0.5", "--json")
+    told = run(capsys, *words).json
+    assert told["remarks"][1].startswith("only the ends of the tree and the trunk may touch")
+    assert (
+        told["q"]["last"][2] > 0.05
+        and sum(x["largest_force"] for name, x in told["contacts"]["points"].items() if "base" in name) > 0
+    )
+    assert min(told["q"]["least"][9::3]) > -2.75  # knees bend to -2.72
+
+
+def test_the_soft_law_carries_at_its_depth(capsys, ball):
+    words = ("simulate", ball, "--ground", "--law", "convex", "--sweeps", "40", "--time", "0.5", "--json")
+    told = run(capsys, *words).json
+    assert 1e-5 < 0.1 - told["q"]["last"][2] < 1e-3

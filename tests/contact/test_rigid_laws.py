@@ -96,6 +96,23 @@ def test_energy_is_lost_to_friction_and_nowhere_else():
     assert (np.diff(contacts.friction_loss) > -1e-12).all()
 
 
+@pytest.mark.parametrize("make", [ball, block])
+@pytest.mark.parametrize("restitution", [0.0, 0.6])
+def test_dissipation_is_never_negative(make, restitution):
+    """Of bodies that are thrown, tumble, slide and roll; but for what gravity does within the step of an impact."""
+    rng, count = np.random.default_rng(0), 64
+    q, v = np.tile([0, 0, 0.3, 0, 0, 0, 1.0], (count, 1)), rng.normal(size=(count, 6)) * [1, 1, 1, 5, 5, 5]
+    q[:, 3:] = rng.normal(size=(count, 4))
+    q[:, 3:] /= np.linalg.norm(q[:, 3:], axis=1, keepdims=True)
+    model = make(friction=0.4, restitution=restitution)
+    found = da.rollout(model, q, v, 1000, STEP, sweeps=100)
+    friction, impact = (np.diff(x, axis=1) for x in (found.contacts.friction_loss, found.contacts.impact_loss))
+    mass = model.mass
+    assert (friction >= 0).all()
+    assert (friction + impact > -5 * mass * (G * STEP) ** 2).all()
+    assert (found.contacts.friction_loss[:, -1] + found.contacts.impact_loss[:, -1] > 0.1).all()
+
+
 def test_a_ball_that_spins_rolls_with_the_velocity_of_the_closed_form():
     """v = (5 v0 + 2 r w0)/7 after 2 (v0 - r w0)/(7 mu g)."""
     v0, w0, mu, r = 1.0, -3.0, 0.3, 0.1

@@ -174,3 +174,34 @@ def test_a_step_in_which_a_body_could_tunnel_is_reported_with_the_step_that_woul
         warnings.simplefilter("error")
         da.simulate(pair, [0, 1.0], [100.0, 0], 0.05, step=5e-4)
         da.simulate(ball(), [0, 0, 5, 0, 0, 0, 1], [0, 0, -1000.0, 0, 0, 0], 0.05, step=1e-2)  # nothing passes a plane
+
+
+def test_friction_that_is_zero_now_may_vary():
+    """A parameter has its row from the beginning: nobody finds its value ignored."""
+    start = [0, 0, 0.1, 0, 0, 0, 1]
+    smooth = Dynamics(ball(friction=0), parameters=["touch.friction"])
+    many = da.rollout(smooth, start, [1, 0, 0, 0, 0, 0], 500, 1e-3, parameters=[[0.0], [0.5]], record=False)
+    np.testing.assert_allclose(many.final_v[:, 0], [1, 5 / 7], atol=1e-9)
+    spinning = Dynamics(ball(), parameters=["touch.torsional"])
+    many = da.rollout(spinning, start, [0, 0, 0, 0, 0, 10], 100, 1e-3, parameters=[[0.0], [0.01]], record=False)
+    np.testing.assert_allclose(many.final_v[:, 5], [10, 10 - 0.1 * 0.01 * 9.81 / (0.4 * 0.1**2)], rtol=1e-9)
+    cart = Dynamics(slide(), include=("friction",), parameters=["slide.friction"])
+    many = da.rollout(cart, [0.0], [1.0], 100, 1e-3, law="rigid", parameters=[[0.0], [4.0]], record=False)
+    np.testing.assert_allclose(many.final_v[:, 0], [1, 1 - 0.1 * 4 / 2], rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("touch.friction", -0.1, "touch.friction = -0.1, but the friction of contact 'touch' is a number not below 0"),
+        ("touch.restitution", 1.2, "restitution of contact 'touch' lies between 0 .no rebound. and 1 .no loss."),
+        ("touch.friction", float("nan"), "finite"),
+    ],
+)
+def test_parameters_of_contacts_are_checked_like_their_numbers(name, value, message):
+    start = [0, 0, 0.1, 0, 0, 0, 1]
+    dynamics = Dynamics(ball(), parameters=[name])
+    with pytest.raises(ArgumentError, match=message):
+        da.rollout(dynamics, start, None, 3, 1e-3, parameters={name: [0.5, value]})
+    with pytest.raises(ArgumentError, match=message):
+        da.simulate(dynamics, start, t=0.01, parameters={name: value})

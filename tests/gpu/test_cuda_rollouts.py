@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from contact import scenes as contact_scenes
 from dalembert.algebra import scalar
 from dalembert.constraints.classical import four_bar
 from dalembert.errors import ArgumentError
@@ -204,3 +205,23 @@ def test_loops_stay_closed_on_the_card(redundant):
     theirs = rollout(mechanism, q, v, 20, 5e-3)
     assert np.abs(cupy.asnumpy(ours.q) - theirs.q).max() < CLOSE[np.float64]
     assert np.abs(system.residual(cupy.asnumpy(ours.final_q))["pin"]).max() < 1e-12
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("law", ["rigid", "convex"])
+def test_contacts_are_those_of_the_processor(law, dtype):
+    """Balls that start inside the ground or above it, thrown and spinning: lifted, landed, sliding and rolling."""
+    ball = da.Dynamics(contact_scenes.ball(), law=law)
+    rng = np.random.default_rng(4)
+    q, v = np.tile([0, 0, 0.1, 0, 0, 0, 1.0], (50, 1)), rng.normal(size=(50, 6))
+    q[:, 2] += rng.uniform(-0.05, 0.1, 50)
+    q, v = q.astype(dtype), v.astype(dtype)
+    ours = rollout(ball, cupy.asarray(q), cupy.asarray(v), 200, 2e-3, lift=True, device="cuda")
+    theirs = rollout(ball, q.astype(float), v.astype(float), 200, 2e-3, lift=True)
+    assert np.abs(cupy.asnumpy(ours.final_q) - theirs.final_q).max() < CLOSE[dtype]
+    assert np.abs(cupy.asnumpy(ours.final_v) - theirs.final_v).max() < 20 * CLOSE[dtype]
+    again = rollout(ball, cupy.asarray(q), cupy.asarray(v), 200, 2e-3, lift=True, device="cuda")
+    assert cupy.array_equal(ours.final_q, again.final_q)
+    if law == "rigid":
+        with pytest.raises(ArgumentError, match="mm deep inside"):
+            rollout(ball, cupy.asarray(q), cupy.asarray(v), 200, 2e-3, device="cuda")

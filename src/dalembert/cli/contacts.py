@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 FRICTION = 0.8
 """If none is given: rubber on a dry floor."""
 
-LAWS = ("rigid", "compliant")
+LAWS = ("rigid", "convex", "compliant")
 
 ONLY_WITH_GROUND = ("friction", "restitution", "contact_stiffness", "contact_damping", "touch", "slope")
 
@@ -34,7 +34,7 @@ def add_contacts(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--touch", action="append", metavar="PATTERN",
         help="bodies or shapes that may touch, such as '*_foot', ends (feet and hands) or all; may be repeated; all by "
-        "default, or the ends if those are too many",
+        "default, or the ends and the trunk if those are too many",
     )  # fmt: skip
     group.add_argument("--friction", type=real(0, 1e6), metavar="MU", help=f"with the ground (default {FRICTION})")
     group.add_argument("--restitution", type=real(0, 1), metavar="E", help="with the ground (default 0)")
@@ -64,7 +64,7 @@ def opened(options: argparse.Namespace, numeric: bool = False) -> tuple[Mechanis
 
 def _selected(options: argparse.Namespace, mechanism: Mechanism) -> ContactSelection:
     from dalembert.contact import contacts
-    from dalembert.contact.selection import MOST_POINTS
+    from dalembert.contact.selection import MOST_POINTS, ends
     from dalembert.model import Ground
 
     source = source_of(options.model)
@@ -85,6 +85,23 @@ def _selected(options: argparse.Namespace, mechanism: Mechanism) -> ContactSelec
     except ArgumentError as error:
         if error.argument != "most" or wanted:
             raise
-    found = contacts(mechanism, only="ends", **given)
-    note = f"only the ends of the tree may touch, because all shapes have more than {MOST_POINTS} points; see --touch"
+    trunk = trunks(mechanism)
+    try:
+        found = contacts(mechanism, only=[*ends(mechanism), *trunk], **given)
+    except ArgumentError as error:
+        if error.argument != "most" or not trunk:
+            raise
+        trunk, found = [], contacts(mechanism, only="ends", **given)
+    what = "the ends of the tree and the trunk" if trunk else "the ends of the tree"
+    note = f"only {what} may touch, because all shapes have more than {MOST_POINTS} points; see --touch"
     return type(found)(found.mechanism, found.taken, found.left_out, (note, *found.notes))
+
+
+def trunks(mechanism: Mechanism) -> list[str]:
+    """Bodies with collision shapes that float by a free joint, or are fixed to one that does."""
+    from dalembert.model import WORLD
+
+    carried = [joint.child for joint in mechanism.joints if joint.kind == "free" and joint.parent == WORLD]
+    for name in carried:
+        carried += [joint.child for joint in mechanism.joints if joint.kind == "fixed" and joint.parent == name]
+    return [body.name for body in mechanism.bodies if body.name in carried and body.collisions]

@@ -11,6 +11,7 @@ examples:
   dalembert simulate four_bar --q=1,-0.7,1.6 --v drive=3 --time 2 --method rk4 --step 1e-3
   dalembert simulate free_body --v=0,0,0,0.1,5,0.1 --time 10 --json
   dalembert simulate go2 --base free --ground --control springs --page stand.html
+  dalembert simulate go2 --base free --ground --limits --sweeps 30 --page collapse.html
   dalembert simulate go2 --base free --ground --law compliant --contact-stiffness 2e4 --contact-damping 1
 """
 
@@ -74,6 +75,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--samples", type=integer(2, 10**7), help="how many, evenly spaced; by default every step")
     add_contacts(parser)
     group.add_argument("--law", choices=LAWS, help="of contact (default rigid, where something can touch)")
+    group.add_argument("--sweeps", type=integer(1, 10_000), help="of the solver of contacts in a step (default 10)")
+    group.add_argument("--limits", action="store_true", help="joints stop at the ends of their ranges")
     files = parser.add_argument_group("files")
     files.add_argument("--to", metavar="FILE", type=MOTION, help="write the motion: .csv, .npz or .parquet")
     files.add_argument("--plot", metavar="FILE", type=plot, help="draw it: .png, .svg or .pdf")
@@ -98,6 +101,8 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     terminal.progress(f"preparing {mechanism.name} ...")
     acting = options.include, options.constraints, options.elements
     law: dict[str, str] = {} if options.law is None else {"law": options.law}
+    if options.limits:
+        law["limits"] = "all"
     system = dynamics_of(mechanism, *acting, **law)
     q, v, remarks = start(system, vector(options.q, "--q"), vector(options.v, "--v"))
     system = dynamics_of(mechanism, *acting, q, **law)  # neutral positions may not close loops
@@ -108,7 +113,10 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     times = np.linspace(0, options.time, options.samples) if options.samples else options.time
     control = _control(options, system, q)
     terminal.progress()
-    motion = simulate(system, q, v, times, control=control, method=options.method, rtol=options.rtol, step=options.step)
+    motion = simulate(
+        system, q, v, times, control=control, method=options.method, rtol=options.rtol, step=options.step,
+        sweeps=options.sweeps,
+    )  # fmt: skip
     code = 130 if motion.status == "interrupted" else 0  # what was computed is reported and written all the same
     written = []
     if options.to is not None:

@@ -37,11 +37,15 @@ class CompliantSet(ForceSet):
     Args:
         names: of the force elements that act, or ``"all"``.
         contacts: names of the contacts that act, or ``"all"``.
+        varied: addresses of numbers that stay inputs.
     """
 
-    def __init__(self, mechanism: Mechanism, names: Sequence[str] | str = "all", contacts: Sequence[str] | str = "all"):
+    def __init__(
+        self, mechanism: Mechanism, names: Sequence[str] | str = "all", contacts: Sequence[str] | str = "all",
+        varied: Sequence[str] = (),
+    ):  # fmt: skip
         super().__init__(mechanism, names)
-        self.touching = ContactSet(mechanism, contacts)
+        self.touching = ContactSet(mechanism, contacts, varied=varied)
         twice = sorted({*self.chosen} & {*self.touching.names})
         if twice:
             raise ArgumentError(

@@ -60,7 +60,7 @@ class RigidStep:
         normal_velocity: u+ along the normal of every point, m/s.
         slip: u+ along both tangents of every point, m/s, (points, 2).
         mode: of every point :data:`OPEN`, :data:`STICKS` or :data:`SLIDES`.
-        friction_loss: energy that friction took away in this step, J, dry friction of joints included.
+        friction_loss: energy that friction took away in this step, J, dry friction of joints included; never negative.
         impact_loss: energy that impacts took away, J.
         push_work: energy that taking away depths brought in, J.
         stride: the longest way in this step over the thickness of what could be missed, and its speed, m/s; see
@@ -253,7 +253,11 @@ class ContactProblem(ConeProblem):
         return found
 
     def losses(self, p: list[Scalar], before: list[Scalar], after: list[Scalar]) -> tuple[Scalar, Scalar, Scalar]:
-        """Friction, impacts, and what taking away depths brought in: p times the mean of both velocities."""
+        """Friction, impacts, and what taking away depths brought in: p times the mean of both velocities.
+
+        An impact may turn the slip round, and friction then seems to give energy back; together they never do, and that
+        share belongs to the impact.
+        """
         mean = [(x + y) / 2 for x, y in zip(before, after)]
         friction: Scalar = 0
         for _, disk in self.disks:
@@ -269,7 +273,8 @@ class ContactProblem(ConeProblem):
             work = impulse * pushed / 2
             impact = impact - (impulse * mean[k] - work)
             push = push + work
-        return friction, impact, push
+        back = scalar.minimum(friction, 0)
+        return friction - back, impact + back, push
 
 
 def bound(gap: Scalar, u: Scalar, free: Scalar, restitution: Scalar, h: Scalar) -> tuple[Scalar, Scalar]:

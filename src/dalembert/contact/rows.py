@@ -112,6 +112,8 @@ class ContactSet:
         contacts: names of the contacts that act, or ``"all"``.
         limits: names of the joints whose ranges end in stops, ``"all"``, or none.
         friction: whether the joints have their dry friction.
+        varied: addresses of numbers that stay inputs, such as ``"foot.torsional"``: they have rows even if they are
+            zero now.
     """
 
     def __init__(
@@ -120,12 +122,20 @@ class ContactSet:
         contacts: Sequence[str] | str = "all",
         limits: Sequence[str] | str = (),
         friction: bool = False,
+        varied: Sequence[str] = (),
     ):
-        self.mechanism = mechanism
+        self.mechanism, self._varied = mechanism, frozenset(varied)
         self.names = _chosen(mechanism, contacts)
         self.limited = _limited(mechanism, limits)
         dry = joint_forces(mechanism, ("friction",)).friction if friction else None
-        self.dry = () if dry is None else tuple(k for k, x in enumerate(dry) if not scalar.is_zero(x))
+        rough = {
+            k
+            for joint in mechanism.joints
+            if f"{joint.name}.friction" in self._varied
+            for k in range(mechanism.nv)[mechanism.v_slice(joint.name)]
+        }
+        rough |= {k for k, x in enumerate(() if dry is None else dry) if not scalar.is_zero(x)}
+        self.dry = tuple(sorted(rough)) if friction else ()
         self.rows: tuple[ContactRow, ...] = ()
         self.points: tuple[PointRows, ...] = ()
         for item in self._items(mechanism):
@@ -155,7 +165,7 @@ class ContactSet:
                 ("torsional", "angle", ("spin",)),
                 ("rolling", "angle", ("roll 1", "roll 2")),
             ):
-                if not scalar.is_zero(getattr(item, coefficient)):
+                if f"{item.name}.{coefficient}" in self._varied or not scalar.is_zero(getattr(item, coefficient)):
                     rows = tuple(self._add(ContactRow(name, meaning, unit, "cone")) for meaning in meanings)
                     disks.append((rows, coefficient))
             self.points += (PointRows(name, item.name, normal, tuple(disks)),)
@@ -192,10 +202,9 @@ class ContactSet:
         dry = []
         if self.dry:
             largest = joint_forces(state.mechanism, ("friction",)).friction
-            assert largest is not None
             for row, k in zip(self.dry_rows, self.dry):
                 J[row][k] = 1
-                dry.append(largest[k])
+                dry.append(0 if largest is None else largest[k])
         return RowsNow(J, points, limits, dry)
 
     def _contact_at(

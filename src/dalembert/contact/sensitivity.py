@@ -6,7 +6,7 @@ mode the impulses then change by dp such that
     open         dp = 0
     pressed      (A dp + du)_n = db
     sticks       (A dp + du)_t = 0
-    slides       dp_t + mu w dp_n + mu p_n (1 - w w^T)/|u_t| (A dp + du)_t = 0,     w = u_t/|u_t|
+    slides       dp_t + mu w dp_n + dmu w p_n + mu p_n (1 - w w^T)/|u_t| (A dp + du)_t = 0,     w = u_t/|u_t|
 
 which is one linear system, solved for all changes at once. It is exact at the solution; of sweeps that have not
 converged it knows no more than what they found.
@@ -14,7 +14,7 @@ converged it knows no more than what they found.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import Array
@@ -43,6 +43,7 @@ def impulse_derivatives(
     without: Array,
     slope: Slope,
     distances: dict[int, tuple[Scalar, ...]],
+    numbers: Sequence[Scalar] = (),
 ) -> Array:
     """dp along several directions, (rows, k).
 
@@ -56,16 +57,24 @@ def impulse_derivatives(
         without: of those after it without contacts, (rows, k).
         slope: gives partial derivatives.
         distances: those distances themselves.
+        numbers: scalars that restitution, friction and dry friction may depend on by themselves; each changes along
+            one of the last directions, with the rate 1.
     """
     count, width = du.shape
     A, p = problem.A, impulses
     K: list[list[Scalar]] = [[int(i == j) for j in range(count)] for i in range(count)]
     right: list[list[Scalar]] = [[0] * width for _ in range(count)]
 
+    own = [[int(j == width - len(numbers) + i) for j in range(width)] for i in range(len(numbers))]
+
     def bound_change(bound: Scalar, k: int, which: int) -> list[Scalar]:
-        changes = [gaps[k][which], before[k], without[k]]
-        parts = slope(bound, [distances[k][which], problem.before[k], problem.without[k]])
+        changes = [gaps[k][which], before[k], without[k], *own]
+        parts = slope(bound, [distances[k][which], problem.before[k], problem.without[k], *numbers])
         return [dot(parts, [change[j] for change in changes]) for j in range(width)]
+
+    def number_change(number: Scalar) -> list[Scalar]:
+        parts = slope(number, list(numbers))
+        return [dot(parts, [change[j] for change in own]) for j in range(width)]
 
     def equation(k: int, holds: object, change: list[Scalar]) -> None:
         """(A dp + du)_k = change where it holds, dp_k = 0 elsewhere."""
@@ -82,14 +91,17 @@ def impulse_derivatives(
         change = [scalar.select(raised, x, -y) for x, y in zip(first, second)]
         equation(k, above(scalar.absolute(p[k]), 0), change)
     for k, most in problem.dry.items():
-        equation(k, above(most * most * INSIDE, p[k] * p[k]), [0] * width)
+        holds = above(most * most * INSIDE, p[k] * p[k])
+        equation(k, holds, [0] * width)
+        sign = scalar.select(above(0, p[k]), -1, 1)
+        right[k] = [scalar.select(holds, x, sign * y) for x, y in zip(right[k], number_change(most))]
     for normal, disk in problem.disks:
-        _disk(problem, normal, disk, p, u, du, K, right)
+        _disk(problem, normal, disk, p, u, du, number_change(problem.coefficients[disk[0]]), K, right)
     return arrays.asarray(_solved(K, right)).reshape(count, width)
 
 
 def _disk(
-    problem: ContactProblem, normal: int, disk: tuple[int, ...], p: Array, u: Array, du: Array,
+    problem: ContactProblem, normal: int, disk: tuple[int, ...], p: Array, u: Array, du: Array, dmu: list[Scalar],
     K: list[list[Scalar]], right: list[list[Scalar]],
 ) -> None:  # fmt: skip
     A, mu, count = problem.A, problem.coefficients[disk[0]], len(K)
@@ -111,7 +123,8 @@ def _disk(
             stick = A[k][j] * (1 + REDUNDANT) if j == k else A[k][j]
             K[k][j] = scalar.select(sticks, stick, slides)
         right[k] = [
-            scalar.select(sticks, -du[k][j], -dot(across, [du[m][j] for m in disk])) for j in range(du.shape[1])
+            scalar.select(sticks, -du[k][j], -dot(across, [du[m][j] for m in disk]) - w[i] * p[normal] * dmu[j])
+            for j in range(du.shape[1])
         ]
 
 

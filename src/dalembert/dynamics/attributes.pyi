@@ -1026,6 +1026,28 @@ class ContactStepDerivatives(FrameQuantity):
         threads: int | None = None,
     ) -> ContactStepDerivativesResult: ...
 
+class ContactStepSensitivity(FrameQuantity):
+    """Derivatives of a step with rigid contacts by the parameters, in the order of their names: dx' = P dp, x = (dq,
+    v), dq along tangent vectors. They are those of the modes the step ends in.
+    """
+
+    def __call__(  # type: ignore[override]
+        self,
+        q: State,
+        v: State,
+        tau: State,
+        impulses: Numbers,
+        h: Numbers,
+        *more: Numbers | Mapping[str, Numbers],
+        sweeps: int = 10,
+        solver: str = "gauss-seidel",
+        wrenches: Numbers | Mapping[str, Numbers] = ...,
+        parameters: Numbers | Mapping[str, Numbers] = ...,
+        t: Numbers = ...,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> Array: ...
+
 class ContactTerms(Kernel):
     """Accelerations without contacts, inertia matrix, rows of constraints and of contacts, rates of these times v,
     rates of positions; of normals the gap, of limits the distance to either end; of normals the restitution,
@@ -1149,6 +1171,7 @@ class QuantityAttributes:
     linearization: Linearization
     contact_step: ContactStep
     contact_step_derivatives: ContactStepDerivatives
+    contact_step_sensitivity: ContactStepSensitivity
     contact_terms: ContactTerms
     contact_points: ContactPoints
     contact_rows: ContactRows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -143,88 +144,165 @@ def contact_step(s: Setting, q: Array, v: Array, tau: Array, impulses: Array, h:
     )  # fmt: skip
 
 
-def contact_step_derivatives(
-    s: Setting, q: Array, v: Array, tau: Array, impulses: Array, h: Scalar, t: Scalar
-) -> tuple[Array, Array]:
-    """A and B of dx' = A dx + B dtau at the solution; see :mod:`dalembert.contact.sensitivity`.
+class _Changes:
+    """Derivatives of a step at its solution; see :mod:`dalembert.contact.sensitivity`.
 
     Impulses p that are held act as the generalised forces J^T p/h do, so that their part of the derivatives is that of
     forward dynamics.
-    """
-    derivative = s.derivative
-    if derivative is None:
-        raise UnsupportedError("derivatives of a step are made of traced scalars; use Dynamics")
-    if s.law != "rigid":
-        raise UnsupportedError(
-            f"contact_step_derivatives is of the rigid law, and law = {s.law!r}",
-            remedy="differentiate contact_step itself, dalembert.kernel(..., wrt=...)",
-        )
-    n, layout, contacts = s.nv, s.mechanism.tree, s.contacts
-    found = _one_step(s, q, v, tau, impulses, h, t)
-    assert found.problem is not None
-    p, after, rows = found.impulses, found.v, contacts.at(s.state(q, None, t))
-    J = arrays.asarray(rows.J).reshape(contacts.count, n)
-    unit, Gamma, zeros = arrays.identity(n), manifold.tangent_map(layout, q), np.zeros((n, n), dtype=int)
 
-    def along(values: Array, variables: Array, directions: Array, *held: Array) -> Array:
+    Args:
+        state: q, v, tau, the impulses of the last step, h, t.
+        quantity: its name, for messages.
+    """
+
+    def __init__(self, s: Setting, state: Sequence[Any], quantity: str):
+        if s.derivative is None:
+            raise UnsupportedError("derivatives of a step are made of traced scalars; use Dynamics")
+        if s.law != "rigid":
+            raise UnsupportedError(
+                f"{quantity} is of the rigid law, and law = {s.law!r}",
+                remedy="differentiate contact_step itself, dalembert.kernel(dynamics.program('contact_step'), wrt=...)",
+            )
+        self.s, self.derivative = s, s.derivative
+        self.q, self.v, self.tau, _, self.h, self.t = state
+        self.found = _one_step(s, *state)
+        assert self.found.problem is not None
+        self.problem, self.p, self.after = self.found.problem, self.found.impulses, self.found.v
+        self.rows = s.contacts.at(s.state(self.q, None, self.t))
+        self.count = s.contacts.count
+        self.J = arrays.asarray(self.rows.J).reshape(self.count, s.nv)
+        points = zip(s.contacts.points, self.rows.points)
+        self.distances: dict[int, tuple[Scalar, ...]] = {point.normal: (now.gap,) for point, now in points}
+        self.distances |= dict(zip(s.contacts.limit_rows, self.rows.limits))
+        self.moved = self._moved()
+
+    def _moved(self) -> Array:
+        layout = self.s.mechanism.tree
+        return manifold.normalised(layout, manifold.displaced(layout, self.q, self.h * self.after))
+
+    def accelerations(self, forces: Array) -> Array:
+        """Without contacts, under generalised forces."""
+        return _free(self.s, self.q, self.v, forces, self.t)
+
+    def along(self, values: Array, variables: Array, directions: Array, *held: Array) -> Array:
         """Directional derivatives; what is held does not change with the variables."""
         still = list(dict.fromkeys(x for part in held for x in part if _varies(x)))
         rest = np.zeros((len(still), directions.shape[1]), dtype=int)
-        return derivative(values, arrays.asarray([*variables, *still]), np.concatenate([directions, rest]))
+        return self.derivative(values, arrays.asarray([*variables, *still]), np.concatenate([directions, rest]))
+
+    def slope(self, value: Scalar, variables: list[Scalar]) -> list[Scalar]:
+        """Partial derivatives of a scalar by others that are held independent of each other."""
+        known = [x for x in variables if _varies(x)]
+        if not known or not _varies(value):
+            return [0] * len(variables)
+        parts = iter(self.derivative(arrays.asarray([value]), arrays.asarray(known), None)[0])
+        return [next(parts) if _varies(x) else 0 for x in variables]
+
+    def gaps(self, variables: Array, directions: Array, width: int) -> dict[int, tuple[Array, ...]]:
+        """Changes of the distances that bounds depend on, of which the first come from the variables."""
+        rest = np.zeros(width - directions.shape[1], dtype=int)
+
+        def change(gap: Scalar) -> Array:
+            own = np.zeros(directions.shape[1], dtype=int)
+            if _varies(gap):
+                own = self.along(arrays.asarray([gap]), variables, directions)[0]
+            return np.concatenate([own, rest])
+
+        return {k: tuple(map(change, ends)) for k, ends in self.distances.items()}
+
+    def velocities(
+        self, dv: Array, du: Array, gaps: dict[int, tuple[Array, ...]], before: Array, without: Array, inverse: Array,
+        numbers: Sequence[Scalar] = (),
+    ) -> Array:  # fmt: skip
+        """Changes of the velocities after the step, impulses included, (nv, k).
+
+        Args:
+            dv: those at held impulses.
+            inverse: velocities by impulses along the coordinates.
+            du, gaps, before, without, numbers: see :func:`~dalembert.contact.sensitivity.impulse_derivatives`.
+        """
+        u = product(self.J, self.after)
+        dp = impulse_derivatives(
+            self.problem, self.p, u, du, gaps, before, without, self.slope, self.distances, numbers
+        )  # fmt: skip
+        return dv + product(inverse, product(arrays.asarray(self.J.T), dp))
+
+    def together(self, dv: Array, by_q: Array | None = None) -> Array:
+        """Changes of positions, along tangent vectors, over those of velocities, (2 nv, k).
+
+        Args:
+            by_q: changes of the positions after the step, velocities held, along the first directions.
+        """
+        n = self.s.nv
+        by_v = self.derivative(self.moved, self.after, arrays.identity(n))  # q is held where it does not change
+        rates = product(by_v, dv)
+        if by_q is not None:
+            rates = np.concatenate([rates[:, :n] + by_q, rates[:, n:]], axis=1)
+        return np.concatenate([manifold.tangent_rates(self.s.mechanism.tree, self.moved, rates), dv])
+
+
+def contact_step_derivatives(
+    s: Setting, q: Array, v: Array, tau: Array, impulses: Array, h: Scalar, t: Scalar
+) -> tuple[Array, Array]:
+    """A and B of dx' = A dx + B dtau at the solution."""
+    step = _Changes(s, (q, v, tau, impulses, h, t), "contact_step_derivatives")
+    n, J, after = s.nv, step.J, step.after
+    unit, Gamma, zeros = arrays.identity(n), manifold.tangent_map(s.mechanism.tree, q), np.zeros((n, n), dtype=int)
 
     def along_q(values: Array, *held: Array) -> Array:
-        return along(values, q, Gamma, *held)
+        return step.along(values, q, Gamma, *held)
 
     def velocity_change(forces: Array, extra: Array) -> tuple[Array, Array]:
         """Of v + h a under generalised forces that change with q by themselves, (n, 3 n)."""
         if s.constraints.count or s.forces.names:
-            a = constrained.forward_dynamics(_smooth(s), q, v, forces, t)
-            by_q, by_v, inverse = along_q(a, forces), along(a, v, unit, forces), along(a, forces, unit)
+            a = step.accelerations(forces)
+            by_q, by_v, inverse = along_q(a, forces), step.along(a, v, unit, forces), step.along(a, forces, unit)
         else:
             by_q, by_v, inverse = tree.forward_dynamics_derivatives(_smooth(s), q, v, forces)
         return np.concatenate([h * (by_q + product(inverse, extra)), unit + h * by_v, h * inverse], axis=1), inverse
 
-    push = product(arrays.asarray(J.T), p) / h
-    dv, inverse = velocity_change(tau + push, along_q(push, p))
+    push = product(arrays.asarray(J.T), step.p) / h
+    dv, inverse = velocity_change(tau + push, along_q(push, step.p))
     free, _ = velocity_change(tau, zeros)
-    still = np.zeros((contacts.count, 2 * n), dtype=int)
+    still = np.zeros((step.count, 2 * n), dtype=int)
 
     def row_change(speed: Array, change: Array) -> Array:
         """Of J speed, when that changes, (rows, 3 n)."""
-        turned = along_q(product(J, speed), speed).reshape(contacts.count, n)
+        turned = along_q(product(J, speed), speed).reshape(step.count, n)
         return np.concatenate([turned, still], axis=1) + product(J, change)
 
-    def slope(value: Scalar, variables: list[Scalar]) -> list[Scalar]:
-        known = [x for x in variables if _varies(x)]
-        if not known or not _varies(value):
-            return [0] * len(variables)
-        parts = iter(derivative(arrays.asarray([value]), arrays.asarray(known), None)[0])
-        return [next(parts) if _varies(x) else 0 for x in variables]
-
-    def gap_change(gap: Scalar) -> Array:
-        change = along_q(arrays.asarray([gap]))[0] if _varies(gap) else np.zeros(n, dtype=int)
-        return np.concatenate([change, still[0] if len(still) else np.zeros(2 * n, dtype=int)])
-
-    before = np.concatenate([zeros, unit, zeros], axis=1)
-    distances: dict[int, tuple[Scalar, ...]] = {
-        point.normal: (now.gap,) for point, now in zip(contacts.points, rows.points)
-    }
-    distances |= dict(zip(contacts.limit_rows, rows.limits))
-    gaps = {k: tuple(map(gap_change, ends)) for k, ends in distances.items()}
-    starting = along_q(product(J, v)).reshape(contacts.count, n)
-    before_change = np.concatenate([starting, still], axis=1) + product(J, before)
-    free_change = row_change(v + h * _free(s, q, v, tau, t), free)
-    dp = impulse_derivatives(
-        found.problem, p, product(J, after), row_change(after, dv), gaps, before_change, free_change, slope, distances
-    )
-    dv = dv + product(inverse, product(arrays.asarray(J.T), dp))
-    moved = manifold.normalised(layout, manifold.displaced(layout, q, h * after))
-    by_q = along_q(moved, after)
-    by_v = derivative(moved, after, unit)  # q is held where it does not change
-    rates = product(by_v, dv)
-    rates = np.concatenate([rates[:, :n] + by_q, rates[:, n:]], axis=1)
-    whole = np.concatenate([manifold.tangent_rates(layout, moved, rates), dv])
+    before = row_change(v, np.concatenate([zeros, unit, zeros], axis=1))
+    without = row_change(v + h * step.accelerations(tau), free)
+    gaps = step.gaps(q, Gamma, 3 * n)
+    dv = step.velocities(dv, row_change(after, dv), gaps, before, without, inverse)
+    whole = step.together(dv, along_q(step.moved, after))
     return whole[:, : 2 * n], whole[:, 2 * n :]
+
+
+def contact_step_sensitivity(
+    s: Setting, q: Array, v: Array, tau: Array, impulses: Array, h: Scalar, t: Scalar
+) -> Array:
+    """P of dx' = P dparameters at the solution."""
+    numbers = list(s.varied)
+    if not numbers:
+        return np.zeros((2 * s.nv, 0))
+    step = _Changes(s, (q, v, tau, impulses, h, t), "contact_step_sensitivity")
+    variables, unit = arrays.asarray(numbers), arrays.identity(len(numbers))
+
+    def along(values: Array, *held: Array) -> Array:
+        """By the parameters; also of none."""
+        if not any(map(_varies, values)):
+            return np.zeros((len(values), len(numbers)), dtype=int)
+        return step.along(values, variables, unit, *held)
+
+    forces = tau + product(arrays.asarray(step.J.T), step.p) / h
+    dv = h * along(step.accelerations(forces), step.p)
+    inverse = step.along(step.accelerations(forces), forces, arrays.identity(s.nv))
+    du = along(product(step.J, step.after), step.after) + product(step.J, dv)
+    before = along(product(step.J, v))
+    without = along(product(step.J, v + h * step.accelerations(tau)))
+    gaps = step.gaps(variables, unit, len(numbers))
+    return step.together(step.velocities(dv, du, gaps, before, without, inverse, numbers))
 
 
 def contact_points(s: Setting, q: Array) -> tuple[Array, Array, Array]:
@@ -303,6 +381,11 @@ CONTACT: dict[str, Quantity] = {
         ("q", "v", "tau", "impulses", "h", "t"), {"A": ("2n", "2n"), "B": ("2n", "n")}, contact_step_derivatives,
         "State-space matrices of a step with rigid contacts, x = (dq, v), dq along tangent vectors: "
         "dx' = A dx + B dtau. They are those of the modes the step ends in; at a change of mode they jump.",
+        loads=True, options={"sweeps": SWEEPS, "solver": SOLVER}, solves=True),
+    "contact_step_sensitivity": Quantity(
+        ("q", "v", "tau", "impulses", "h", "t"), {"P": ("2n", "parameters")}, contact_step_sensitivity,
+        "Derivatives of a step with rigid contacts by the parameters, in the order of their names: dx' = P dp, "
+        "x = (dq, v), dq along tangent vectors. They are those of the modes the step ends in.",
         loads=True, options={"sweeps": SWEEPS, "solver": SOLVER}, solves=True),
     "contact_terms": Quantity(
         ("q", "v", "tau", "t"),

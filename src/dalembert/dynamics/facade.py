@@ -194,15 +194,21 @@ class Dynamics(QuantityAttributes):
         wrenches = _names("wrenches", wrenches)
         self.mechanism = mechanism
         self.constraints = ConstraintSet(mechanism)
+        if not isinstance(parameters, Mapping):
+            parameters = _names("parameters", parameters)
+        self._parameters = Parameters(mechanism, parameters)
+        varied = self._parameters.addresses
         self.law = expect_choice(law, LAWS, "there is no law of contact")
         compliant = self.law == "compliant"
-        self.elements = CompliantSet(mechanism, elements, contacts) if compliant else ForceSet(mechanism, elements)
+        self.elements = (
+            CompliantSet(mechanism, elements, contacts, varied) if compliant else ForceSet(mechanism, elements)
+        )
         self.wrenches = wrenches
         for name in wrenches:
             mechanism.frame(name)
         self.include = _names("include", include, ordered=False)
         joint_forces(mechanism, self.include)  # raises for an unknown term
-        self.contacts = ContactSet(mechanism, contacts, limits, "friction" in self.include)
+        self.contacts = ContactSet(mechanism, contacts, limits, "friction" in self.include, varied)
         self.limits = self.contacts.limited
         if compliant and self.limits:
             raise UnsupportedError(
@@ -222,9 +228,6 @@ class Dynamics(QuantityAttributes):
         if type(optimise) is not int or optimise not in (0, 1, 2):
             raise ArgumentError(f"Dynamics: optimise = {shown(optimise)}; choose 0, 1 or 2")
         self.optimise = optimise
-        if not isinstance(parameters, Mapping):
-            parameters = _names("parameters", parameters)
-        self._parameters = Parameters(mechanism, parameters)
         self._chosen: dict[str, str] = {}  # quantity -> algorithm and reason, where its programs were compared
         self.made: dict[Any, Any] = {}  # what other rooms make of this, such as steps of integrators
         self._kernels: dict[tuple[Any, ...], Any] = {}
@@ -575,7 +578,7 @@ class Dynamics(QuantityAttributes):
         return Setting(
             mechanism, self.include, options, wrenches, forward, form, self.constraints, self.elements, symbols,
             Solver(self.method if self.rows else "multipliers", lambda: self.pivots, self.regularisation,
-                   self.stabilisation), self.contacts, self.law,
+                   self.stabilisation), self.contacts, self.law, given.get("parameters", ()),
         )  # fmt: skip
 
     def setting(self, parameters: Any = None) -> Setting:

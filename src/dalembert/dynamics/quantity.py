@@ -64,6 +64,7 @@ class Setting:
         touching: the contacts, limits and dry friction that act; the contacts of the mechanism by default.
         solver: how constrained accelerations are found.
         law: of contact.
+        varied: the scalars of the input ``parameters``: those of the symbols, and of numbers with an address.
     """
 
     mechanism: Mechanism
@@ -78,6 +79,7 @@ class Setting:
     solver: Solver = Solver()
     touching: ContactSet | None = None
     law: str = "rigid"
+    varied: Any = ()
 
     @property
     def nv(self) -> int:
@@ -126,7 +128,7 @@ class Quantity:
         outputs: output name -> shape, in which letters stand for sizes: ``"n"`` for nv, ``"2n"`` for twice that,
             ``"nn"`` for its square, ``"p"`` for the number of inertial parameters, ``"m"`` for that of coordinates,
             ``"rows"`` for that of constraint rows, ``"elements"`` for that of force elements, ``"points"`` for that of
-            points of contact, ``"contact rows"`` for that of their rows.
+            points of contact, ``"contact rows"`` for that of their rows, ``"parameters"`` for that of parameters.
         compute: function of a setting and the inputs.
         doc: one sentence, shown by ``help``.
         loads: whether external wrenches enter.
@@ -173,7 +175,7 @@ class Quantity:
         inputs += [Port(name, ()) for name in ("h", "t") if name in self.inputs]
         if parameters:
             inputs.append(Port("parameters", (parameters,)))
-        letters = self._sizes(setting, options)
+        letters = self._sizes(setting, options) | {"parameters": parameters}
         outputs = [Port(name, tuple(letters.get(d, d) for d in shape)) for name, shape in self.outputs.items()]
         return tuple(inputs), tuple(outputs)
 

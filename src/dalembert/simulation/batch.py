@@ -348,6 +348,9 @@ class Space(Protocol):
     def host(self, array: Any) -> Any:
         """An array in the memory of the processor; anything else as it is."""
 
+    def kernel(self, system: Stabiliser, quantity: str) -> Any:
+        """The kernel of a quantity of what moves, for arrays that are here."""
+
     def batch(self, system: Stabiliser, made: Recurrence, *rest: Any) -> Any:
         """The batch that computes; the arguments are those of :class:`Batch`."""
 
@@ -383,6 +386,9 @@ class Host:
 
     def host(self, array: Any) -> Any:
         return array
+
+    def kernel(self, system: Stabiliser, quantity: str) -> Any:
+        return system.dynamics.kernel(quantity)
 
     def batch(self, system: Stabiliser, made: Recurrence, *rest: Any) -> Batch:
         return Batch(made, *rest)
@@ -487,6 +493,12 @@ class Device:
         if isinstance(array, self._cupy.ndarray) or self._foreign(array):
             return self._cupy.asnumpy(arrays.take(array, "array"))
         return array
+
+    def kernel(self, system: Stabiliser, quantity: str) -> Any:
+        key = ("cuda", quantity)
+        if key not in system.made:
+            system.made[key] = system.dynamics.on("cuda").kernel(quantity)
+        return system.made[key]
 
     def batch(self, system: Stabiliser, made: Recurrence, *rest: Any) -> Any:
         dtype = self.dtype if system.dynamics.dtype is None else np.dtype(system.dynamics.dtype)

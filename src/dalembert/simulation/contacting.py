@@ -107,25 +107,27 @@ def contact_law(
     )  # fmt: skip
 
 
-def checked_start(dynamics: Dynamics, q: np.ndarray, values: Any, lift: bool) -> np.ndarray:
+def checked_start(dynamics: Dynamics, q: Any, values: Any, lift: bool, kernel: Any = None) -> Any:
     """The positions at the start, lifted out of the ground if that is wanted; an error says how deep they are.
 
     Args:
         dynamics: of the mechanism; what is convex carries by overlapping, so that any start will do.
+        q: in the memory of the processor, or on a device.
         values: of its parameters, (..., k), or None.
         lift: move bases upwards.
+        kernel: of ``contact_points`` where the positions are; by default on the processor.
     """
     if not dynamics.contacts.points or not q.size or (dynamics.law == "convex" and not lift):
         return q
-    kernel = dynamics.on("cpu").kernel("contact_points")
+    kernel = dynamics.on("cpu").kernel("contact_points") if kernel is None else kernel
     last = () if values is None else (values,)
     gaps = kernel(q, *last)[0]
-    if not (gaps < -DEEP).any():
+    if not bool((gaps < -DEEP).any()):
         return q
     if lift:
         return _lifted(dynamics, q, last, kernel)
-    deepest = np.unravel_index(int(np.argmin(gaps)), gaps.shape)
-    depth, point = -gaps[deepest], dynamics.contacts.points[int(deepest[-1])].name
+    deepest = np.unravel_index(int(gaps.argmin()), gaps.shape)
+    depth, point = -float(gaps[deepest]), dynamics.contacts.points[int(deepest[-1])].name
     where = f" of motion {tuple(map(int, deepest[:-1]))}" if len(deepest) > 1 else ""
     raise ArgumentError(
         f"q0{where}: the contact {point!r} begins {_length(depth)} deep inside what it touches",
@@ -135,7 +137,7 @@ def checked_start(dynamics: Dynamics, q: np.ndarray, values: Any, lift: bool) ->
     )
 
 
-def _lifted(dynamics: Dynamics, q: np.ndarray, last: tuple[Any, ...], kernel: Any) -> np.ndarray:
+def _lifted(dynamics: Dynamics, q: Any, last: tuple[Any, ...], kernel: Any) -> Any:
     model = dynamics.mechanism
     q = q.copy()
     places = {}
@@ -152,11 +154,11 @@ def _lifted(dynamics: Dynamics, q: np.ndarray, last: tuple[Any, ...], kernel: An
         places[point.name] = model.q_slice(joint.name).start + 2
     for _ in range(LIFTS):
         gaps, _, axes = kernel(q, *last)
-        if (gaps >= 0).all():
+        if bool((gaps >= 0).all()):
             break
         for name in set(places.values()):
             own = [k for k, point in enumerate(dynamics.contacts.points) if places[point.name] == name]
-            rise = np.maximum(-gaps[..., own], 0) / np.maximum(axes[..., own, 0, 2], 0.1)
+            rise = np.maximum(-gaps[..., own], 0) / np.maximum(axes[..., 0, 2][..., own], 0.1)
             q[..., name] += rise.max(axis=-1) * (1 + 1e-12)
     return q
 

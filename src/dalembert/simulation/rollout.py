@@ -248,9 +248,7 @@ def rollout(
             system = system.with_parameters(space.host(values))
             system.check_start(0.0, space.host(q), space.host(v), space.host(values))
         if contact is not None:
-            given = space.host(q)
-            lifted = checked_start(dynamics, given, space.host(values), as_flag("lift", lift))
-            q = q if lifted is given else space.position(model, lifted)
+            q = checked_start(dynamics, q, values, as_flag("lift", lift), space.kernel(system, "contact_points"))
         gain_count = held["gains"].shape[-1] if "gains" in held else 0
         made = recurrence(system, method, places, policy, gain_count, hold == 1, wanted, contact)
         try:

@@ -160,7 +160,7 @@ def as_times(t: Any) -> tuple[np.ndarray, bool]:
 
 
 def as_parameters(dynamics: Dynamics, given: Any, batch: bool = False) -> np.ndarray | None:
-    """Values of the parameters in their order, or None if the mechanism has none; masses and inertias not negative.
+    """Values of the parameters in their order, or None if it has none; masses, inertias, friction not below 0.
 
     Args:
         dynamics: knows their names; parameters named by address have a default, symbols do not.
@@ -170,7 +170,30 @@ def as_parameters(dynamics: Dynamics, given: Any, batch: bool = False) -> np.nda
     values = parameter_array(dynamics, given, batch)
     if values is not None:
         _check_masses(dynamics, values)
+        _check_contacts(dynamics, values)
     return values
+
+
+def _check_contacts(dynamics: Dynamics, values: np.ndarray) -> None:
+    """Refuse numbers of contacts below zero, and restitution beyond one."""
+    if isinstance(dynamics, DerivedDynamics):
+        return
+    places = {name: k for k, name in enumerate(dynamics.parameter_names)}
+    for contact in dynamics.mechanism.contacts:
+        for number in contact.numbers:
+            address = f"{contact.name}.{number}"
+            name = address if address in places else str(getattr(contact, number))  # or a symbol
+            if name not in places:
+                continue
+            column = values[..., places[name]]
+            most = 1.0 if number == "restitution" else np.inf
+            wrong = column[(column < 0) | (column > most)]
+            if wrong.size:
+                limits = "lies between 0 (no rebound) and 1 (no loss)" if most == 1 else "is a number not below 0"
+                raise ArgumentError(
+                    f"parameters: {name} = {wrong.flat[0]:.6g}, but the {number} of contact {contact.name!r} {limits}",
+                    argument="parameters",
+                )
 
 
 def _check_masses(dynamics: Dynamics, values: np.ndarray) -> None:
