@@ -129,8 +129,9 @@ def talos16() -> Scene:
 
 
 def g1() -> Scene:
-    """On the eight small spheres of its soles, knees bent."""
+    """On the eight small spheres of its soles, knees bent; its file leaves out the rotors, of some 0.01 kg m^2."""
     m = da.load("g1_29dof_rev_1_0", base="free")
+    m = m.replace(joints=tuple(joint.replace(armature=0.01 * (joint.nv == 1)) for joint in m.joints))
     contacts = tuple(
         Contact(f"{side}[{k}]", f"{side}_ankle_roll_link", WORLD, shape, friction=FRICTION)
         for side in ("left", "right")
