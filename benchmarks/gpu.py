@@ -120,7 +120,8 @@ def main() -> None:
     wrong: list[str] = []
     for name in options.robots:
         m = mechanism(name)
-        name, end = m.name.split("_")[0], [body.name for joint, body in zip(m.joints, m.bodies, strict=True) if joint.nv][-1]
+        name = m.name.split("_")[0]
+        end = [body.name for joint, body in zip(m.joints, m.bodies, strict=True) if joint.nv][-1]
         dynamics = da.Dynamics(m, device="cuda", optimise=options.optimise)
         for quantity in options.quantities:
             of = {"frame": end} if "frame" in ALL_QUANTITIES[quantity].options else {}
