@@ -224,6 +224,8 @@ def _disagreement(
     for name, shape in (("q", (len(t), nq)), ("v", (len(t), nv)), ("tau", (len(t), inputs))):
         if arrays[name].shape != shape:
             return f"{name} has shape {arrays[name].shape}, expected {shape}"
+        if name != "tau" and not np.isfinite(arrays[name]).all():
+            return f"{name} has entries that are not finite, which no motion has"
     if wrenches.ndim != 3 or wrenches.shape[::2] != (len(t), 6):
         return f"wrenches has shape {wrenches.shape}, expected ({len(t)}, frames, 6)"
     if not isinstance(events, list) or not all(isinstance(name, str) for name in events):
