@@ -72,6 +72,8 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         "algorithms/inertia_matrix/two_sided.py",
         "count.operations - before  ->  count.operations + before",
     ): "counts operations, to choose among equal ways",
+    ("kinematics/step.py", "R[2, 0]  ->  R[0, 0]"): "two plane turns are never found then, and a matrix does the same",
+    ("kinematics/step.py", "R[2, 0]  ->  R[2, 1]"): "the same",
 }
 """(file, mutation) -> why it changes nothing that an algorithm promises, by inspection."""
 
