@@ -160,6 +160,7 @@ def load_trajectory(path: str | Path, mechanism: Moving) -> Trajectory:
     )
     if disagreement:
         raise FormatError(f"this trajectory was damaged or edited: {disagreement}", path)
+    arrays = {name: array.astype(float) for name, array in arrays.items()}  # whole numbers would not take parts
     needed = list(system.dynamics.parameter_names)
     if needed != about.get("parameters", needed) or len(needed) != len(arrays.get("parameters", ())):
         raise FormatError(
