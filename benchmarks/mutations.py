@@ -52,6 +52,28 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         "algorithms/forward_dynamics/articulated_body.py",
         "-1  ->  1",
     ): "decides where zeros are written that the sums give as well",
+    (
+        "algorithms/forward_dynamics/articulated_body.py",
+        "link.nv - 1  ->  link.nv + 1",
+    ): "parents beyond the last row are never asked for",
+    (
+        "algorithms/forward_dynamics/conjugate_gradients.py",
+        "product(E[i], zw) + cross(U[i], zv)  ->  product(E[i], zw) - cross(U[i], zv)",
+    ): "elementary joints turn about and slide along one line: zw.(U x zv) = 0",
+    (
+        "algorithms/forward_dynamics/conjugate_gradients.py",
+        "cross(U[i], zv)  ->  cross(zv, U[i])",
+    ): "the same",
+    (
+        "algorithms/forward_dynamics/conjugate_gradients.py",
+        "cross(zw, U[i])  ->  cross(U[i], zw)",
+    ): "the same: zv.(zw x U) = 0",
+    (
+        "algorithms/inertia_matrix/two_sided.py",
+        "count.operations - before  ->  count.operations + before",
+    ): "counts operations, to choose among equal ways",
+    ("kinematics/step.py", "R[2, 0]  ->  R[0, 0]"): "two plane turns are never found then, and a matrix does the same",
+    ("kinematics/step.py", "R[2, 0]  ->  R[2, 1]"): "the same",
 }
 """(file, mutation) -> why it changes nothing that an algorithm promises, by inspection."""
 

@@ -43,7 +43,8 @@ def seeds(suffix: str) -> tuple[list[bytes], list[bytes]]:
     own += [path.read_bytes() for path in sorted(PACKAGED.glob(f"*{suffix}"))]
     corpus = [path for path in replay.inputs() if path.suffix == suffix]
     bad = [path.read_bytes() for path in corpus if path.parent.name == "refused"]
-    return own + [path.read_bytes() for path in corpus if path.parent.name != "refused"], bad or own
+    good = own + [path.read_bytes() for path in corpus if path.parent.name != "refused"]
+    return good, bad or good
 
 
 def damaged_text(content: bytes, rng: random.Random) -> bytes:
@@ -199,6 +200,8 @@ def run(kinds: list[str], seconds: float, seed: int, folder: Path) -> tuple[str,
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # MuJoCo talks
             try:
                 work(kind, name, folder, min(SLICE, left), write)
+            except BaseException as error:
+                os.write(write, f"ATTACK: {type(error).__name__}: {error} at {kind}\n".encode())
             finally:
                 os._exit(0)
         os.close(write)

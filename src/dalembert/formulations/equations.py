@@ -357,7 +357,8 @@ class Equations:
         """Machine code: kernels of all parts by name, or of one part or extra.
 
         Inputs of a kernel are ``q``, the velocities if they matter, and the parameters that matter by name; more than
-        sixteen parameters are one input ``parameters``, all in the order of :attr:`parameters`.
+        sixteen parameters are one input ``parameters``, all in the order of :attr:`parameters`. Quaternions must have
+        length one, which printed formulas use, and what is printed is compiled: ``mechanism.normalise(q)``.
 
         Args:
             name: part or extra, ``"accelerations"``, or None for a dict of all parts, which ``simulate``, ``rollout``

@@ -229,6 +229,10 @@ def jacobians(s: Subject) -> Iterator[Claim | Omission]:
         rates = algorithms.jacobian_rate(m, s.q, s.v, frame, point=point)
         for name, mine, theirs in zip(("angular", "linear"), rates, algorithms.jacobian(m, moving, frame, point=point)):
             yield Claim("Jacobian rate", f"{link}: {name}", "dual numbers", mine, slopes(theirs))
+        own: Any = {"point": point, "axes": "body"}
+        in_body = algorithms.jacobian_rate(m, s.q, s.v, frame, **own)
+        for name, mine, theirs in zip(("angular", "linear"), in_body, algorithms.jacobian(m, moving, frame, **own)):
+            yield Claim("Jacobian rate", f"{link}: {name}, body axes", "dual numbers", mine, slopes(theirs))
         moved = algorithms.motion(m, s.q, s.v, s.a, frame, point=point)
         yield Claim("velocity", f"{link}: of a point", "J v", moved.linear_velocity, product(Jv, s.v))
         yield Claim("velocity", f"{link}: angular", "J v", moved.angular_velocity, product(Jw, s.v))

@@ -160,6 +160,7 @@ def load_trajectory(path: str | Path, mechanism: Moving) -> Trajectory:
     )
     if disagreement:
         raise FormatError(f"this trajectory was damaged or edited: {disagreement}", path)
+    arrays = {name: array.astype(float) for name, array in arrays.items()}  # whole numbers would not take parts
     needed = list(system.dynamics.parameter_names)
     if needed != about.get("parameters", needed) or len(needed) != len(arrays.get("parameters", ())):
         raise FormatError(
@@ -224,6 +225,8 @@ def _disagreement(
     for name, shape in (("q", (len(t), nq)), ("v", (len(t), nv)), ("tau", (len(t), inputs))):
         if arrays[name].shape != shape:
             return f"{name} has shape {arrays[name].shape}, expected {shape}"
+        if name != "tau" and not np.isfinite(arrays[name]).all():
+            return f"{name} has entries that are not finite, which no motion has"
     if wrenches.ndim != 3 or wrenches.shape[::2] != (len(t), 6):
         return f"wrenches has shape {wrenches.shape}, expected ({len(t)}, frames, 6)"
     if not isinstance(events, list) or not all(isinstance(name, str) for name in events):
