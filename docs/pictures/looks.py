@@ -2,8 +2,8 @@
 
     python docs/pictures/looks.py SITE FOLDER [NAME ...]
 
-SITE is the folder that ``mkdocs build`` made. Needs Chromium and the extras docs and live. A page whose scripts complain
-ends this with an error; how the pictures look is for eyes.
+SITE is the folder that ``mkdocs build`` made. Needs Chromium and the extras docs and live. A page whose scripts
+complain ends this with an error; how the pictures look is for eyes.
 """
 
 from __future__ import annotations
