@@ -148,7 +148,7 @@ def round_trip(r: Robot) -> str:
     return f"inverse dynamics to CasADi and back: {there.total} operations, then {back.total}, {same}"
 
 
-# --- a swing-up
+# ----------------------------------------------------------------------------------------------------------- a swing-up
 
 
 def optimised(forward: Any, hanging: np.ndarray, nodes: int = 100, duration: float = 2.0) -> Any:
@@ -288,7 +288,6 @@ def by_mjx(
 ) -> tuple[float, np.ndarray]:
     """Seconds and the gradient by MJX: reverse mode through a scan of its steps, once compiled."""
     import jax
-    import mujoco
     from mujoco import mjx
 
     from rollout import mujoco_model

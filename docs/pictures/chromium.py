@@ -79,14 +79,14 @@ class Chromium:
 
     # ------------------------------------------------------------------------------------------------------- for users
 
-    def open(self, page: Path, ready: str = "document.readyState === 'complete'") -> None:
-        """Show a file and wait until an expression is true in it.
+    def open(self, page: Path | str, ready: str = "document.readyState === 'complete'") -> None:
+        """Show a page and wait until an expression is true in it.
 
         Args:
-            page: the file.
+            page: a file, or the address of a page.
             ready: JavaScript.
         """
-        self._call("Page.navigate", url=page.resolve().as_uri())
+        self._call("Page.navigate", url=page.resolve().as_uri() if isinstance(page, Path) else page)
         self.until(ready)
 
     def become(self, width: int, height: int, dark: bool = False, scale: float = 1.0) -> None:

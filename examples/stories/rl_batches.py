@@ -16,7 +16,7 @@ import dalembert as da
 from dalembert.algebra.scalar import select
 
 SHORT = os.environ.get("DALEMBERT_SHORT", "0") not in ("", "0")
-ENVIRONMENTS, STEPS, UPDATES = (256, 60, 25) if SHORT else (2048, 120, 60)
+ENVIRONMENTS, STEPS, UPDATES = (1024, 60, 40) if SHORT else (2048, 120, 60)
 PERIOD, FINE = 0.02, 4  # s between decisions, each of them four steps of the integrator
 
 # ---- the mechanism; its masses and length stay inputs, so that every environment has its own
@@ -29,14 +29,14 @@ rng = np.random.default_rng(0)
 class CartPoles:
     """Cart-poles side by side. A pole that leans by more than 0.6 rad, or a cart 2.4 m away, begins anew."""
 
-    def __init__(self, count, spread):
-        self.count = count
+    def __init__(self, count, spread, start):
+        self.count, self.range = count, start
         scale = rng.uniform(1 - spread, 1 + spread, (3, count))
         self.parameters = {"M": scale[0] * 1.0, "m": scale[1] * 0.25, "l": scale[2] * 0.5}
         self.q, self.v = self.start(count)
 
     def start(self, count):
-        return rng.uniform(-0.25, 0.25, (2, count, 2))
+        return rng.uniform(-self.range, self.range, (2, count, 2))
 
     def observe(self):
         return np.concatenate([self.q, self.v], axis=1)
@@ -56,7 +56,7 @@ class CartPoles:
 
 
 # ---- a step of the batch is the step of one mechanism: checked before anything is learnt
-environment = CartPoles(ENVIRONMENTS, 0.3)
+environment = CartPoles(ENVIRONMENTS, spread=0.4, start=0.35)
 push, before = rng.normal(size=ENVIRONMENTS), (environment.q[3], environment.v[3])
 environment.step(push)
 own = {**values, **{name: x[3] for name, x in environment.parameters.items()}}
@@ -90,7 +90,7 @@ taken = time.perf_counter() - began
 print(f"{decisions:,} decisions in {taken:.1f} s: {decisions / taken:,.0f} per second, learning included")
 
 # ---- the test: other cart-poles, with masses it never saw, for ten seconds, in one call: the policy is compiled too
-fresh = CartPoles(ENVIRONMENTS, 0.4)
+fresh = CartPoles(ENVIRONMENTS, spread=0.4, start=0.25)
 
 
 def policy(t, q, v):

@@ -11,6 +11,7 @@ from algorithm_cases import MIXES, along, by_position, difference, drawn, positi
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dalembert import Dynamics, algorithms, load
 from dalembert.algebra.vectors import vect
 from dalembert.errors import ArgumentError
 from dalembert.kinematics import (
@@ -109,3 +110,14 @@ def test_wrong_arguments_are_named():
     light = Mechanism("light", [Body("a")], [Joint("j", "revolute", "world", "a")], strict=False)
     with pytest.raises(ArgumentError, match="no moving mass"):
         center_of_mass(light, [0.0])
+
+
+def test_algorithms_stack_jacobians_as_dynamics_do():
+    mechanism = load("demo_arm")
+    q, v, _ = mechanism.random_state(np.random.default_rng(0))
+    dynamics, options = Dynamics(mechanism), {"frame": "flange", "point": (0.1, 0.2, 0.3), "axes": "body"}
+    np.testing.assert_allclose(
+        algorithms.jacobian(mechanism, q, **options), dynamics.jacobian(q, **options), atol=1e-14
+    )
+    rate = dynamics.jacobian_rate(q, v, **options)
+    np.testing.assert_allclose(algorithms.jacobian_rate(mechanism, q, v, **options), rate, atol=1e-13)

@@ -537,3 +537,15 @@ def test_fast_vibrations_are_not_mistaken_for_slow_ones():
     samples = {name: np.frombuffer(block, "<f4", size, start) for name, (start, size) in table["places"].items()}
     t = np.linspace(0, 1, 5001)
     assert np.abs(np.interp(t, samples["t"], samples["q"]) - swing(t).q[:, 0]).max() < 0.02
+
+
+def test_equations_bring_the_bodies_they_were_derived_from(tmp_path):
+    pendulum = da.load("double_pendulum", parameters="default")
+    by_kane = da.view(da.derive(pendulum, method="kane"), to=tmp_path / "kane.html", equations=False)
+    assert by_kane.read_text() == da.view(pendulum, to=tmp_path / "plain.html", equations=False).read_text()
+    import sympy
+
+    q, v = sympy.symbols("q v")
+    lonely = da.from_lagrangian(sympy.Rational(1, 2) * v**2 - q**2, [q], [v])
+    with pytest.raises(UnsupportedError, match="know of no bodies"):
+        da.view(lonely, to=tmp_path / "none.html")

@@ -28,6 +28,7 @@ from dalembert.algorithms.forward_dynamics.conjugate_gradients import ConjugateG
 from dalembert.algorithms.hessians import hessian, relative_motion
 from dalembert.algorithms.inertia_matrix import mass_matrix, mass_matrix_inverse
 from dalembert.algorithms.inverse_dynamics import inverse_dynamics
+from dalembert.algorithms.jacobian import jacobian, jacobian_rate
 from dalembert.algorithms.joint_forces import joint_forces
 from dalembert.algorithms.link_moments import (
     FirstMomentRates,
@@ -57,8 +58,6 @@ from dalembert.kinematics import (
     center_of_mass,
     checked,
     checked_point,
-    jacobian,
-    jacobian_rate,
     motion,
     pose,
     poses,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from dalembert import kinematics
+from dalembert import algorithms, kinematics
 from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array
 from dalembert.algorithms import energy
@@ -124,13 +124,11 @@ def pose(s: Setting, q: Array) -> tuple[Array, Array]:
 
 
 def jacobian(s: Setting, q: Array) -> Array:
-    angular, linear = kinematics.jacobian(s.mechanism, q, **s.options)
-    return arrays.stack([*linear, *angular])
+    return algorithms.jacobian(s.mechanism, q, **s.options)
 
 
 def jacobian_rate(s: Setting, q: Array, v: Array) -> Array:
-    angular, linear = kinematics.jacobian_rate(s.mechanism, q, v, **s.options)
-    return arrays.stack([*linear, *angular])
+    return algorithms.jacobian_rate(s.mechanism, q, v, **s.options)
 
 
 def velocity(s: Setting, q: Array, v: Array) -> Array:

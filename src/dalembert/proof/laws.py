@@ -115,7 +115,7 @@ def external_loads(s: Subject) -> Iterator[Claim | Omission]:
     for body in dict.fromkeys([*ends(s), *(name for name in welded if name != WORLD)]):
         wrench = arrays.asarray([s.field.element() for _ in range(6)])
         wrenches[body] = wrench
-        Jw, Jv = algorithms.jacobian(m, s.q, body, axes="body")
+        Jw, Jv = kinematics.jacobian(m, s.q, body, axes="body")
         work = work + product(Jv.T, wrench[:3]) + product(Jw.T, wrench[3:])
     loads, needed = loads_on_links(m, wrenches), torque(s) - work
     for name, algorithm in INVERSE_DYNAMICS.items():
@@ -219,19 +219,19 @@ def jacobians(s: Subject) -> Iterator[Claim | Omission]:
     m, moving = s.mechanism, moving_positions(s)
     for frame, link in named_ends(s):
         point = arrays.asarray([s.field.element() for _ in range(3)])
-        Jw, Jv = algorithms.jacobian(m, s.q, frame, point=point)
+        Jw, Jv = kinematics.jacobian(m, s.q, frame, point=point)
         place = algorithms.pose(m, moving, frame)
         R = algorithms.pose(m, s.q, frame).rotation
         speed = slopes(place.translation + product(place.rotation, point))
         turning = product(slopes(place.rotation), R.T)
         yield Claim("Jacobian", f"{link}: J v", "rate of the position", product(Jv, s.v), speed)
         yield Claim("Jacobian", f"{link}: dual(Jw v)", "Rdot R^T", dual(product(Jw, s.v)), turning)
-        rates = algorithms.jacobian_rate(m, s.q, s.v, frame, point=point)
-        for name, mine, theirs in zip(("angular", "linear"), rates, algorithms.jacobian(m, moving, frame, point=point)):
+        rates = kinematics.jacobian_rate(m, s.q, s.v, frame, point=point)
+        for name, mine, theirs in zip(("angular", "linear"), rates, kinematics.jacobian(m, moving, frame, point=point)):
             yield Claim("Jacobian rate", f"{link}: {name}", "dual numbers", mine, slopes(theirs))
         own: Any = {"point": point, "axes": "body"}
-        in_body = algorithms.jacobian_rate(m, s.q, s.v, frame, **own)
-        for name, mine, theirs in zip(("angular", "linear"), in_body, algorithms.jacobian(m, moving, frame, **own)):
+        in_body = kinematics.jacobian_rate(m, s.q, s.v, frame, **own)
+        for name, mine, theirs in zip(("angular", "linear"), in_body, kinematics.jacobian(m, moving, frame, **own)):
             yield Claim("Jacobian rate", f"{link}: {name}, body axes", "dual numbers", mine, slopes(theirs))
         moved = algorithms.motion(m, s.q, s.v, s.a, frame, point=point)
         yield Claim("velocity", f"{link}: of a point", "J v", moved.linear_velocity, product(Jv, s.v))
@@ -250,7 +250,7 @@ def twists(s: Subject) -> Iterator[Claim | Omission]:
         options: Any = {"coordinates": "twist", "point": point}
         found = algorithms.analytic_jacobian_rates(m, s.q, s.v, s.a, frame, **options)
         later = algorithms.analytic_jacobian_rates(m, moving, along(s.v, s.a), s.a, frame, **options)
-        Jw, Jv = algorithms.jacobian(m, s.q, frame, point=point)
+        Jw, Jv = kinematics.jacobian(m, s.q, frame, point=point)
         yield Claim("twist", f"{link}: J", "Jacobians", found.J, arrays.stack([*Jv, *Jw]))
         yield Claim("twist", f"{link}: Jdot", "dual numbers", found.Jd, slopes(later.J))
         yield Claim("twist", f"{link}: Jddot", "dual numbers", found.Jdd, slopes(later.Jd))
@@ -351,7 +351,7 @@ def hessians(s: Subject) -> Iterator[Claim | Omission]:
         point = arrays.asarray([s.field.element() for _ in range(3)])
         for axes in ("world", "body"):
             found = algorithms.hessian(m, s.q, frame, point=point, axes=axes, starred=False)
-            rates = algorithms.jacobian(m, moving_positions(s), frame, point=point, axes=axes)
+            rates = kinematics.jacobian(m, moving_positions(s), frame, point=point, axes=axes)
             for name, H, rate in zip(("H_R", "H_T"), found, rates):
                 yield Claim(
                     "Hessian",

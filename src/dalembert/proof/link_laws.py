@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dalembert import algorithms
+from dalembert import algorithms, kinematics
 from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.inertia import inertia_from_pseudo
@@ -84,7 +84,7 @@ def link_motion(s: Subject) -> Iterator[Claim | Omission]:
     for frame, link in named_ends(s):
         point = arrays.asarray([s.field.element() for _ in range(3)])
         carrier, at = m.tree.carriers[frame]
-        Jw, Jv = algorithms.jacobian(m, s.q, frame, point=point)
+        Jw, Jv = kinematics.jacobian(m, s.q, frame, point=point)
         yield Claim("link motion", f"{link}: J_v", "Jacobian", together.linear(carrier, at.apply(point)), Jv)
         angular = product(together.rotation[carrier], together.angular[carrier])
         yield Claim("link motion", f"{link}: J_w", "Jacobian", angular, Jw)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from dalembert.simulation.export import load_trajectory
 from dalembert.simulation.interpolation import Slopes
 from dalembert.simulation.stabiliser import stabilised
 from dalembert.viewer.touching import contact_curves
+
+if TYPE_CHECKING:
+    from dalembert.formulations.equations import Equations
 
 FRAMES_PER_SECOND, FRAMES_PER_STEP, MOST_FRAMES = 60.0, 4, 3000
 """How finely a motion is sampled at least, and the largest number of samples; a long one is sampled less finely."""
@@ -60,11 +63,7 @@ def of_bodies(trajectory: Trajectory) -> Trajectory:
     own = trajectory.dynamics
     if not isinstance(own, DerivedDynamics):
         return trajectory
-    mechanism = own.equations.mechanism
-    if mechanism is None:
-        raise UnsupportedError(
-            f"the equations of {own.equations.name!r} know of no bodies that could be shown; plot() draws their motion"
-        )
+    mechanism = bodies_behind(own.equations)
     fine = _sampled(trajectory)
     made = _plain(mechanism, fine.t, fine.q, None if trajectory.system.has_speeds else fine.v)
     made.status = trajectory.status
@@ -72,6 +71,15 @@ def of_bodies(trajectory: Trajectory) -> Trajectory:
         values = dict(zip(own.parameter_names, trajectory.parameters.tolist()))
         made.parameters = np.array([values[name] for name in made.dynamics.parameter_names])
     return made
+
+
+def bodies_behind(equations: Equations) -> Mechanism:
+    """The mechanism that equations were derived from."""
+    if equations.mechanism is None:
+        raise UnsupportedError(
+            f"the equations of {equations.name!r} know of no bodies that could be shown; plot() draws their motion"
+        )
+    return equations.mechanism
 
 
 def read_trajectory(path: str | Path, mechanism: Mechanism) -> Trajectory:

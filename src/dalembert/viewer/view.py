@@ -20,7 +20,7 @@ from dalembert.formulations.motion import DerivedDynamics
 from dalembert.model import Mechanism
 from dalembert.simulation import Trajectory
 from dalembert.viewer.inline import KINDS, ShownFile, in_notebook
-from dalembert.viewer.motion import of_bodies
+from dalembert.viewer.motion import bodies_behind, of_bodies
 
 if TYPE_CHECKING:
     from dalembert.formulations.equations import Equations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @overload
 def view(
-    mechanism: Mechanism | Trajectory | str | Path,
+    mechanism: Mechanism | Trajectory | Equations | str | Path,
     trajectory: Any = None,
     *,
     to: str | Path | None = None,
@@ -44,7 +44,7 @@ def view(
 
 @overload
 def view(
-    mechanism: Mechanism | Trajectory | str | Path,
+    mechanism: Mechanism | Trajectory | Equations | str | Path,
     trajectory: Any = None,
     *,
     q: Any = None,
@@ -55,7 +55,7 @@ def view(
 
 
 def view(
-    mechanism: Mechanism | Trajectory | str | Path,
+    mechanism: Mechanism | Trajectory | Equations | str | Path,
     trajectory: Any = None,
     *,
     to: str | Path | None = None,
@@ -74,7 +74,8 @@ def view(
     ``.webm`` films of the motion; they are drawn without a browser.
 
     Args:
-        mechanism: what to show; a file or the name of a robot is loaded; a trajectory brings its own mechanism.
+        mechanism: what to show; a file or the name of a robot is loaded; a trajectory brings its own mechanism, and so
+            do equations that were derived from one.
         trajectory: a :class:`~dalembert.simulation.Trajectory`, a file written by its ``to_npz``, ``to_csv`` or
             ``to_parquet``, or a pair (times, positions).
         to: the file to write, ``.html``, ``.png``, ``.gif``, ``.mp4`` or ``.webm``; without it the page lies in a
@@ -104,7 +105,14 @@ def view(
         mechanism, symbolic = _loaded(mechanism)
         equations = symbolic if equations is True else equations
     if not isinstance(mechanism, Mechanism):
-        raise ArgumentError(f"view takes a Mechanism, a trajectory or a file, got {type(mechanism).__name__}")
+        from dalembert.formulations.equations import Equations  # with SymPy, as below
+
+        if not isinstance(mechanism, Equations):
+            raise ArgumentError(
+                f"view takes a Mechanism, a trajectory, equations or a file, got {type(mechanism).__name__}"
+            )
+        equations = mechanism if equations is True else equations
+        mechanism = bodies_behind(mechanism)
     if live:
         if to is not None:
             raise ArgumentError("a live view is not written to a file; leave out to, or live", argument="to")

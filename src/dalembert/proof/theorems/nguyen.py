@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert import algorithms
+from dalembert import algorithms, kinematics
 from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.kronecker import block_skew, kron, vec
 from dalembert.algebra.vectors import cross, dual
@@ -89,8 +89,8 @@ def _nguyen_11(field: Any, sign: int) -> Iterator[Sides]:
     s, point = serial_chain(field), vector(field)
     frame = s.mechanism.bodies[-1].name
     hessians = algorithms.hessian(s.mechanism, s.q, frame, point=point)
-    jacobians = algorithms.jacobian(s.mechanism, s.q, frame, point=point)
-    moving = algorithms.jacobian(s.mechanism, along(s.q, s.v), frame, point=point)
+    jacobians = kinematics.jacobian(s.mechanism, s.q, frame, point=point)
+    moving = kinematics.jacobian(s.mechanism, along(s.q, s.v), frame, point=point)
     for J, J_moving, H in zip(jacobians, moving, hessians):
         right = product(J, s.a) + sign * product(H, kron(s.v, s.v))
         yield slopes(product(J_moving, along(s.v, s.a))), right

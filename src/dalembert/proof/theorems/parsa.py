@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dalembert import algorithms
+from dalembert import kinematics
 from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.vectors import dual
 from dalembert.proof.field import along, slopes
@@ -20,9 +20,9 @@ def _angular_velocity(field: Any, axes: str) -> tuple[Array, Array, Array, Array
     """Of the last body of a chain: w, J_w, its rate, and dw/dq by dual numbers."""
     s = serial_chain(field)
     frame = s.mechanism.bodies[-1].name
-    Jw = algorithms.jacobian(s.mechanism, s.q, frame, axes=axes)[0]
-    rate = algorithms.jacobian_rate(s.mechanism, s.q, s.v, frame, axes=axes)[0]
-    by_q = by_columns(lambda q: product(algorithms.jacobian(s.mechanism, q, frame, axes=axes)[0], s.v), s.q)
+    Jw = kinematics.jacobian(s.mechanism, s.q, frame, axes=axes)[0]
+    rate = kinematics.jacobian_rate(s.mechanism, s.q, s.v, frame, axes=axes)[0]
+    by_q = by_columns(lambda q: product(kinematics.jacobian(s.mechanism, q, frame, axes=axes)[0], s.v), s.q)
     return product(Jw, s.v), Jw, rate, by_q
 
 
