@@ -129,9 +129,10 @@ def forces(name: str, worlds: int = 4096) -> list[dict[str, Any]]:
         seconds = contact.best(lambda: kernel(*many, threads=1), time.process_time)  # noqa: B023
         ns = seconds / worlds * 1e9
         ratio = float(np.median(times)) / ns
+        apart = f"impulses differ by {off:.0e} N s, " if unique.any() else ""
         print(
-            f"  {solver:12s} {sweeps:2d} sweeps   {ns / 1e3:8.2f} us, residual {left.max():.0e} m/s, differ by "
-            f"{off:.0e} N s, J^T p by {force:.0e} of it, {ratio:.0f} times{contact.missed(ratio, 10)}",
+            f"  {solver:12s} {sweeps:2d} sweeps   {ns / 1e3:8.2f} us, residual {left.max():.0e} m/s, {apart}"
+            f"J^T p by {force:.0e} of it, {ratio:.0f} times{contact.missed(ratio, 10)}",
             flush=True,
         )
         cells.append(
