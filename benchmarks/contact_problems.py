@@ -17,7 +17,7 @@ import numpy as np
 import contact
 import dalembert as da
 from dalembert.algebra import arrays
-from dalembert.contact.cones import SOLVERS, ConeProblem
+from dalembert.contact.cones import ConeProblem
 from dalembert.contact.rigid import bound
 from dalembert.kinematics.manifold import displaced, tangent_rates
 from dalembert.native.kernel import traced_kernel
@@ -129,9 +129,10 @@ def forces(name: str, worlds: int = 4096) -> list[dict[str, Any]]:
         seconds = contact.best(lambda: kernel(*many, threads=1), time.process_time)  # noqa: B023
         ns = seconds / worlds * 1e9
         ratio = float(np.median(times)) / ns
+        apart = f"impulses differ by {off:.0e} N s, " if unique.any() else ""
         print(
-            f"  {solver:12s} {sweeps:2d} sweeps   {ns / 1e3:8.2f} us, residual {left.max():.0e} m/s, differ by "
-            f"{off:.0e} N s, J^T p by {force:.0e} of it, {ratio:.0f} times{contact.missed(ratio, 10)}",
+            f"  {solver:12s} {sweeps:2d} sweeps   {ns / 1e3:8.2f} us, residual {left.max():.0e} m/s, {apart}"
+            f"J^T p by {force:.0e} of it, {ratio:.0f} times{contact.missed(ratio, 10)}",
             flush=True,
         )
         cells.append(
@@ -149,15 +150,23 @@ def _residual(problems: Problems, k: int, p: np.ndarray) -> float:
 def convergence(name: str) -> list[dict[str, Any]]:
     """Residuals after so many sweeps from nothing, the median and the largest of all states."""
     problems, cells = Problems(contact.SCENES[name]()), []
-    for solver in SOLVERS:
-        print(f"{name}: {solver}, residual after sweeps from nothing, m/s (median, largest)")
-        for sweeps in (1, 2, 4, 8, 16, 32, 64) if solver == "gauss-seidel" else (1, 2, 3, 4, 6, 8, 12):
-            left = problems.kernel(sweeps, solver)(problems.A, problems.w, np.zeros_like(problems.w))[1]
-            print(f"  {sweeps:3d}  {np.median(left):.1e}  {left.max():.1e}", flush=True)
-            cells.append(
-                {"part": "convergence", "robot": name, "solver": solver, "sweeps": sweeps,
-                 "median": float(np.median(left)), "largest": float(left.max())}
-            )  # fmt: skip
+
+    def note(solver: str, sweeps: int, left: np.ndarray) -> None:
+        print(f"  {sweeps:3d}  {np.median(left):.1e}  {left.max():.1e}", flush=True)
+        cells.append(
+            {"part": "convergence", "robot": name, "solver": solver, "sweeps": sweeps,
+             "median": float(np.median(left)), "largest": float(left.max())}
+        )  # fmt: skip
+
+    print(f"{name}: gauss-seidel, residual after sweeps from nothing, m/s (median, largest)")
+    once, p = problems.kernel(1, "gauss-seidel"), np.zeros_like(problems.w)
+    for sweeps in range(1, 65):
+        p, left = once(problems.A, problems.w, p)
+        if sweeps & (sweeps - 1) == 0:
+            note("gauss-seidel", sweeps, left)
+    print(f"{name}: newton")
+    for sweeps in (1, 2, 4, 10):
+        note("newton", sweeps, problems.kernel(sweeps, "newton")(problems.A, problems.w, np.zeros_like(p))[1])
     return cells
 
 

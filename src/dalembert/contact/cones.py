@@ -20,7 +20,7 @@ those it began with.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import Array
@@ -52,6 +52,9 @@ SOLVERS = {
 
 UNROLLED = 24
 """Up to so many rows elimination is written out; beyond, it is a loop, as long as one of its steps."""
+
+AT_ONCE = 8
+"""Rows that a step of that loop eliminates: each reads and writes the whole matrix once."""
 
 
 class ConeProblem:
@@ -358,17 +361,30 @@ def _eliminated(K: list[list[Scalar]], right: list[Scalar]) -> list[Scalar]:
     if n <= UNROLLED or all(scalar.is_number(x) for row in K for x in row):
         return _written_out(K, right)
 
-    def step(K: Array, right: Array) -> tuple[Array, Array]:
-        """Gauss-Jordan with the first row, which then goes last; columns that are done leave on the left."""
-        pivot = 1 / K[0, 0]
-        first = [K[0, j] * pivot for j in range(1, n)]
-        own = right[0] * pivot
-        rows = [[K[i, j + 1] - K[i, 0] * first[j] for j in range(n - 1)] + [0] for i in range(1, n)]
-        return arrays.asarray([*rows, [*first, 0]]), arrays.asarray(
-            [*(right[i] - K[i, 0] * own for i in range(1, n)), own]
-        )
+    def step(width: int) -> Callable[[Array, Array], tuple[Array, Array]]:
+        def advanced(K: Array, right: Array) -> tuple[Array, Array]:
+            """Gauss-Jordan with the first rows, which then go last; columns that are done leave on the left."""
+            rows = [[*K[i], right[i]] for i in range(width)]
+            for k in range(width):
+                pivot = 1 / rows[k][k]
+                rows[k] = [0 if j < k else x * pivot for j, x in enumerate(rows[k])]
+                for i in range(width):
+                    if i != k:
+                        factor = rows[i][k]
+                        rows[i] = [x if j < k else x - factor * y for j, (x, y) in enumerate(zip(rows[i], rows[k]))]
+            columns = [[row[j] for row in rows] for j in range(width, n + 1)]
+            others = [[x - dot(list(K[i, :width]), y) for x, y in zip([*K[i, width:], right[i]], columns)]
+                      for i in range(width, n)]  # fmt: skip
+            last = [*others, *(row[width:] for row in rows)]
+            return arrays.asarray([[*row[:-1], *[0] * width] for row in last]), arrays.asarray(
+                [row[-1] for row in last]
+            )
 
-    return list(repeat(step, (arrays.asarray(K), arrays.asarray(right)), n)[1])
+        return advanced
+
+    blocks, rest = divmod(n, AT_ONCE)
+    found = repeat(step(AT_ONCE), (arrays.asarray(K), arrays.asarray(right)), blocks)
+    return list((repeat(step(rest), found, 1) if rest else found)[1])
 
 
 def _written_out(K: list[list[Scalar]], right: list[Scalar]) -> list[Scalar]:

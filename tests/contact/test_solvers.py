@@ -1,0 +1,63 @@
+"""Both solvers of contact problems: what they agree on, elimination in a loop, and how fast either converges."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from contact.scenes import G, block
+from dalembert.algebra import arrays
+from dalembert.contact import cones
+from dalembert.model import WORLD, Body, Contact, Inertia, Joint, Mechanism, Shape
+from dalembert.native.kernel import traced_kernel
+from dalembert.tracing.program import Port
+
+
+@pytest.mark.parametrize("count", [3, 24, 25, 27, 40])
+def test_elimination_in_a_loop_is_that_of_numpy(count):
+    """Rows by blocks, and what is left over."""
+    rng = np.random.default_rng(count)
+    K, right = rng.normal(size=(5, count, count)) + count * np.eye(count), rng.normal(size=(5, count))
+    solve = traced_kernel(
+        "solve", [Port("K", (count, count)), Port("r", (count,))], [Port("x", (count,))],
+        lambda given: arrays.asarray(cones._eliminated(given["K"].tolist(), given["r"].tolist())),
+    )  # fmt: skip
+    np.testing.assert_allclose(solve(K, right), np.linalg.solve(K, right[..., None])[..., 0], rtol=1e-12, atol=1e-14)
+
+
+def slab(points: int) -> Mechanism:
+    """A heavy slab on a light block that stands on a grid of points: ill-conditioned, and more points than needed."""
+    x = np.linspace(-0.1, 0.1, points // 4)
+    corners = Shape("points", vertices=tuple((float(a), b, -0.05) for a in x for b in (-0.1, -0.03, 0.03, 0.1)))
+    bodies = (Body("block", Inertia.box(0.5, (0.2, 0.2, 0.1))), Body("slab", Inertia.box(50, (0.4, 0.4, 0.1))))
+    joints = (
+        Joint("base", "free", WORLD, "block"),
+        Joint("mast", "revolute", "block", "slab", axis=np.array([0.0, 1.0, 0.0])),
+    )
+    return Mechanism("slab", bodies, joints, contacts=(Contact("feet", "block", WORLD, corners, friction=0.6),))
+
+
+@pytest.mark.parametrize("points", [8, 12])
+def test_newton_leaves_nothing_where_gauss_seidel_leaves_much(points):
+    model, start = slab(points), [0, 0, 0.05, 0, 0, 0, 1, 0]
+    force = np.array([120.0, 40, 0, 0, 0, 0, 3])  # less than friction can hold
+    few = da.simulate(model, start, t=0.02, control=lambda t, q, v: force, sweeps=10).contacts
+    exact = da.simulate(model, start, t=0.02, control=lambda t, q, v: force, sweeps=10, solver="newton")
+    assert exact.contacts.worst < 1e-12 and few.worst > 1e3 * exact.contacts.worst
+    total = exact.contacts.world_forces[-1].sum(axis=0)
+    np.testing.assert_allclose(total, [-120, -40, 50.5 * G], rtol=1e-9)
+    assert np.abs(exact.v[-1, :6]).max() < 1e-12  # the block; the slab turns on its mast
+
+
+def test_both_solvers_find_the_same_where_there_is_one_solution():
+    """Three legs share the weight in one way; of four the shares, and so the friction of what slides and turns, are
+    not determined."""
+    legs = Shape("points", vertices=((0.1, 0, -0.05), (-0.1, 0.1, -0.05), (-0.1, -0.1, -0.05)))
+    table = block()
+    table = table.replace(contacts=(table.contacts[0].replace(shape_a=legs),))
+    start, v = [0, 0, 0.05, 0, 0, 0, 1], [1, 0.4, 0, 0, 0, 3]
+    by_sweeps = da.simulate(table, start, v, t=0.2, sweeps=400)
+    by_newton = da.simulate(table, start, v, t=0.2, sweeps=8, solver="newton")
+    np.testing.assert_allclose(by_newton.v[-1], by_sweeps.v[-1], atol=1e-9)
+    np.testing.assert_allclose(by_newton.contacts.forces, by_sweeps.contacts.forces, atol=1e-6)
