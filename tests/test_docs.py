@@ -27,8 +27,11 @@ gallery = importlib.import_module("gallery")
 
 PAGES = manual.pages()
 NOT_RUN = {
-    f"benchmarks/{name}.md": 1 for name in ("constrained", "contact", "control", "cpu", "derivation", "gpu", "rollout")
-}
+    f"benchmarks/{name}.md": 1
+    for name in (
+        "bridges", "compilation", "constrained", "contact", "control", "cpu", "derivation", "gpu", "rollout",
+    )
+}  # fmt: skip
 NOT_RUN |= {"howto/command-line.md": 1, "index.md": 1}
 NOT_RUN |= {"howto/add/joint.md": 1, "howto/add/quantity.md": 1, "howto/add/constraint.md": 2}
 NOT_RUN |= {f"howto/add/{name}.md": 1 for name in ("integrator", "file-format", "export-language")}
@@ -77,7 +80,7 @@ def test_pages_say_how_to_get_what_their_blocks_need():
     """Before the first block that needs a package, the page names an extra that brings it."""
     project = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    called = {"pinocchio": "pin", "dask": "distributed"}
+    called = {"pinocchio": "pin", "dask": "distributed", "mujoco.mjx": "mujoco", "pydrake": "drake", "liecasadi": "adam"}
     for page in PAGES:
         text = (DOCS / page).read_text(encoding="utf-8")
         for block in blocks_of(page):
