@@ -172,7 +172,7 @@ def in_child(work: Callable[[], str], limit: int = 30) -> tuple[str, int]:
     if child == 0:
         os.close(read)
         resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 10))
-        signal.alarm(10 * limit)
+        signal.alarm(2 * limit)  # a thread that finds no memory to begin is waited for by Python for ever
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # threads without memory
         said = "RAW"
         try:
