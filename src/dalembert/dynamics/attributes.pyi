@@ -983,8 +983,8 @@ class Linearization(Kernel):
 class ContactStep(FrameQuantity):
     """A step h of semi-implicit Euler with contacts, rigid or convex: q, v and impulses after it; residuals, m/s and
     N s; the normal velocity of every point, its slip, m/s, its mode (0 open, 1 sticks, 2 slides); energy lost
-    by friction, by impacts, and (negative: brought in) by taking away depths, J; the longest way in this step over
-    the thickness of what could be missed, and its speed, m/s.
+    by friction, by impacts, and (negative: brought in) by taking away depths, J; the longest way in this step
+    over the thickness of what could be missed, and its speed, m/s.
     """
 
     def __call__(  # type: ignore[override]
