@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 FORMS = ("auto", "closed", "intermediates")
 """Shapes in which LaTeX is written."""
 
-LARGEST_WRITTEN_OUT, LARGEST_SIMPLIFIED = 20_000, 5_000_000
+LARGEST_WRITTEN_OUT, LARGEST_SIMPLIFIED = 20_000, 1_000_000
 """Operations, nothing shared, of what is still written out as it stands, and of what is still simplified."""
 
 LONGEST_CLOSED, MOST_TIMES = 1000, 8
