@@ -80,8 +80,8 @@ def _massless_ends(mechanism: Mechanism) -> list[Joint]:
 
 def _end(joint: Joint) -> str:
     return (
-        f"joint {joint.name!r} moves nothing that has mass (body {joint.child!r} and all beyond it): {WHY}; give the body "
-        "a mass or the joint an armature, or leave both out: springs k1 and k2 with nothing between them are one, "
+        f"joint {joint.name!r} moves nothing that has mass (body {joint.child!r} and all beyond it): {WHY}; give the "
+        "body a mass or the joint an armature, or leave both out: springs k1 and k2 with nothing between them are one, "
         "k1 k2/(k1 + k2)"
     )
 
