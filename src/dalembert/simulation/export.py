@@ -225,8 +225,11 @@ def _disagreement(
     for name, shape in (("q", (len(t), nq)), ("v", (len(t), nv)), ("tau", (len(t), inputs))):
         if arrays[name].shape != shape:
             return f"{name} has shape {arrays[name].shape}, expected {shape}"
-        if name != "tau" and not np.isfinite(arrays[name]).all():
-            return f"{name} has entries that are not finite, which no motion has"
+    states = np.hstack([arrays["q"], arrays["v"]])
+    known = np.isfinite(states).all(axis=1)
+    end = len(t) if known.all() else int(np.argmin(known))
+    if not np.isnan(states[end:]).all():  # a motion may end before its times do; from then on all of it is unknown
+        return f"q and v at t = {t[end]} have entries that are not finite, which no motion has"
     if wrenches.ndim != 3 or wrenches.shape[::2] != (len(t), 6):
         return f"wrenches has shape {wrenches.shape}, expected ({len(t)}, frames, 6)"
     if not isinstance(events, list) or not all(isinstance(name, str) for name in events):
