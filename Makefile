@@ -45,7 +45,7 @@ docs: $(VENV)/ready-to-test
 	for example in examples/[!_]*.py examples/stories/*.py; do echo $$example; \
 	$(BIN)/python $$example > out/$$(basename $$example .py).txt || exit 1; done
 	$(BIN)/jupyter nbconvert --log-level WARN --to notebook --execute --output-dir out/notebooks examples/notebooks/*.ipynb
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true $(BIN)/mkdocs build --strict
 
 $(VENV)/ready: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "dalembert needs Python 3.11 or newer; \

@@ -43,6 +43,11 @@ THEMES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Examples by what they are about, in the order of the gallery."""
 
+NAMES = {
+    "sympy": "SymPy", "casadi": "CasADi", "puma560": "Puma 560", "dh": "DH", "c": "C", "andrews": "Andrews' squeezer",
+}  # fmt: skip
+"""Words in the names of scripts that are written in another way."""
+
 ALONE = """\
 import matplotlib.pyplot as plt
 
@@ -88,7 +93,9 @@ def title(path: Path) -> str:
         return first.partition("\n")[0].lstrip("# ")
     if path.parent.name == "stories":
         return told(path.read_text(encoding="utf-8"))[0].partition(":")[0]
-    return path.stem.removeprefix("contact_").removeprefix("constraints_").replace("_", " ").capitalize()
+    words = path.stem.removeprefix("contact_").removeprefix("constraints_").split("_")
+    shown = " ".join(NAMES.get(word, word) for word in words)
+    return shown[0].upper() + shown[1:]
 
 
 def as_notebook(source: str) -> str:

@@ -61,6 +61,8 @@ def test_units_of_the_file_behind_names_and_in_a_second_line(tmp_path):
     log = read_log(write(tmp_path / "a.csv", titles, columns), ARM, columns=tau)
     same(log, 1e-11)
     assert log.sources["q"][1] == "deg" and log.sources["t"][1] == "ms"
+    titles = ["time_ms", *(f"{n}_pos_deg" for n in NAMES), *(f"{n}_torque_mNm" for n in NAMES)]
+    same(read_log(write(tmp_path / "c.csv", titles, columns), ARM), 1e-11)
     bare = ["t", "q1", "q2", "tau1", "tau2"]
     lines = write(tmp_path / "b.csv", bare, columns).read_text().splitlines()
     (tmp_path / "b.csv").write_text("\n".join([lines[0], "ms,deg,deg,mNm,mNm", *lines[1:]]))

@@ -65,9 +65,22 @@ def test_a_derivation_folds():
     assert "<math" in before and "<math" in folded
 
 
+@pytest.mark.skipif(not MATHML, reason="needs latex2mathml (extra report)")
+@pytest.mark.parametrize("name", ["double_pendulum", "puma560"])
+def test_a_quantity_is_typeset_without_a_network(name):
+    """In a closed form and as a list of definitions: nothing of the LaTeX is left."""
+    quantity = da.derive(da.load(name), "newton-euler").coriolis
+    shown = quantity._repr_html_()
+    assert quantity.is_short == (name == "double_pendulum")
+    rows = 1 if quantity.is_short else 1 + len(quantity.intermediates()[0])
+    assert shown.count("<math") == (1 if rows == 1 else 2 * rows)
+    assert "&amp;" not in shown and "\\" not in shown
+
+
 def test_without_the_converter_latex_is_left(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *more: None)
-    assert da.derive(da.load("rp_arm"), "lagrange")._repr_html_() is None
+    equations = da.derive(da.load("rp_arm"), "lagrange")
+    assert equations._repr_html_() is None and equations.gravity._repr_html_() is None
 
 
 def test_in_a_notebook_no_browser_opens_and_the_page_is_shown(swing, monkeypatch, tmp_path):

@@ -174,15 +174,24 @@ class DerivedQuantity:
         expect_choice(form, FORMS, "form")
         if form == "closed" or (form == "auto" and self.is_short):
             return self.scope.latex(self.sympy())
-        definitions, result = self.intermediates()
-        lines = [rf"{self.scope.latex(symbol)} &= {self.scope.latex(value)}" for symbol, value in definitions]
-        lines.append(rf"{self.symbol} &= {self.scope.latex(result)}")
+        lines = [f"{left} &{right}" for left, right in self._definitions()]
         return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+
+    def _definitions(self) -> list[tuple[str, str]]:
+        """LaTeX of the intermediates, the quantity last: what is left and right of the alignment."""
+        definitions, result = self.intermediates()
+        lines = [(self.scope.latex(symbol), f"= {self.scope.latex(value)}") for symbol, value in definitions]
+        return [*lines, (self.symbol, f"= {self.scope.latex(result)}")]
 
     def equation_latex(self, form: str = "auto") -> str:
         """LaTeX of the symbol and its value; a list of definitions ends with that."""
         value = self.latex(form)
         return value if value.startswith(r"\begin{aligned}") else f"{self.symbol} = {value}"
+
+    def _repr_html_(self) -> str | None:
+        from dalembert.report.inline import rows_html
+
+        return rows_html([(self.symbol, f"= {self.latex()}")] if self.is_short else self._definitions())
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.equation_latex()}$"

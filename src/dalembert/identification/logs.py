@@ -173,9 +173,9 @@ def read_log(
     """Read a recorded motion: a table with a column of times, and columns of every joint.
 
     Columns are found by their names if these are usual (``q_elbow``, ``position.elbow``, ``tau1``), otherwise by
-    ``columns``. Units stand behind their names (``pos [deg]``), in a line below them, or in ``units``; they are SI
-    units where nobody says anything, and notes say so. Warnings report what would spoil an identification: gaps, uneven
-    sampling, positions outside of the ranges of joints.
+    ``columns``. Units stand behind their names (``pos [deg]``, ``pos_deg``), in a line below them, or in ``units``;
+    they are SI units where nobody says anything, and notes say so. Warnings report what would spoil an identification:
+    gaps, uneven sampling, positions outside of the ranges of joints.
 
     Args:
         path: ``.csv`` (any separator, decimal commas, remarks), ``.parquet``, or ``.mcap`` with JSON or ROS 2 messages.
@@ -199,7 +199,7 @@ def read_log(
     sources: dict[str, tuple[tuple[str, ...], str]] = {}
     title = _time_column(place, raw.columns, given.get("t"))
     clock = raw.columns[title]
-    unit = wanted.get("t") or raw.units.get(title) or _suffix_unit(title)
+    unit = wanted.get("t") or raw.units.get(title) or _suffix_unit(title, ("time",))
     sources["t"] = ((title,), unit or "s")
     known = clock[np.isfinite(clock)]
     if not len(known):
@@ -211,10 +211,13 @@ def read_log(
         titles = _columns_of(place, raw.columns, quantity, names, given.get(quantity), patterns, mechanism)
         if titles is None:
             continue
-        parts, own = [], dict.fromkeys(wanted.get(quantity) or raw.units.get(x) or "" for x in titles)
+        parts, own = [], dict[str, None]()
         for name, column in zip(names, titles):
-            unit = wanted.get(quantity) or raw.units.get(column)
             kinds, rates = _kind(mechanism, quantity, name)
+            unit = wanted.get(quantity) or raw.units.get(column)
+            if unit is None and not rates and not column.lower().endswith(f"_{name}".lower()):
+                unit = _suffix_unit(column, kinds)
+            own[unit or ""] = None
             parts.append(raw.columns[column] * (1.0 if unit is None else _scale(unit, kinds, rates, f"of {column!r}")))
         found[quantity] = np.stack(parts, axis=1) if parts else np.zeros((len(clock), 0))
         assumed = "" in own
@@ -243,7 +246,9 @@ def _time_column(path: Path, table: dict[str, np.ndarray], given: Any) -> str:
         if name in low:
             return low[name]
     raise FormatError(
-        f"no column is called as times usually are; name it by columns={{'t': ...}}. There are {_listed(table)}", path
+        "no column is called as times usually are; name it by columns={'t': ...} or --column t=NAME. There are "
+        f"{_listed(table)}",
+        path,
     )
 
 
@@ -281,7 +286,8 @@ def _columns_of(
                 f"columns[{quantity!r}] has {len(wanted)} names; {len(names)} are needed: {', '.join(names)}"
             )
     else:
-        for pattern in patterns:
+        endings = () if quantity in ("v", "a") else UNITS["angle" if quantity == "q" else "torque"]
+        for pattern in (*patterns, *(f"{pattern}_{unit}" for unit in endings for pattern in patterns)):
             found = [low.get(name.lower()) for name in _filled(pattern, names)]
             if names and all(name is not None for name in found):
                 return [str(name) for name in found]
@@ -301,8 +307,9 @@ def _nothing(path: Path, table: dict[str, np.ndarray], mechanism: Mechanism) -> 
     names = ", ".join(position_names(mechanism)[:6])
     return FormatError(
         f"no columns of positions are found for {mechanism.name!r} (joints {names}, ...). The file has "
-        f"{_listed(table)}. Say which they are: columns={{'q': 'position_{{joint}}'}}, with {{number}} or {{index}} in "
-        "the place of {joint} where they are numbered, or a dict from joints to columns",
+        f"{_listed(table)}. Say which they are: columns={{'q': 'position_{{joint}}'}}, or --column "
+        "q=position_{joint}, with {number} or {index} in the place of {joint} where they are numbered; columns takes "
+        "a dict from joints to columns, too",
         path,
     )
 
@@ -341,10 +348,10 @@ def _scale(unit: str, kinds: Sequence[str], rates: int, where: str) -> float:
     raise ArgumentError(f"the unit {unit!r} {where} is unknown; known are {known}", argument="units")
 
 
-def _suffix_unit(title: str) -> str | None:
-    """``ms`` of ``time_ms``."""
-    ending = title.lower().rsplit("_", 1)[-1]
-    return ending if ending != title.lower() and ending in UNITS["time"] else None
+def _suffix_unit(title: str, kinds: Sequence[str]) -> str | None:
+    """``ms`` of ``time_ms``, ``deg`` of ``elbow_position_deg``."""
+    before, _, ending = title.lower().rpartition("_")
+    return ending if before and any(ending in UNITS[kind] for kind in kinds) else None
 
 
 # ------------------------------------------------------------------------------------------------------------- sampling

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from dalembert.formulations.display import forms_of
 from dalembert.formulations.equations import Equations
@@ -11,6 +11,7 @@ from dalembert.report.derivation_section import derivation_blocks, equations_blo
 from dalembert.report.document import Block, Document, Heading
 from dalembert.report.html import HtmlWriter
 from dalembert.text.tables import folded
+from dalembert.typesetting.mathml import lines
 from dalembert.typesetting.notation import Notation
 
 STYLE = """<style>
@@ -46,6 +47,17 @@ def equations_html(equations: Equations) -> str | None:
         title = steps[0].text if isinstance(steps[0], Heading) else "Derivation"
         parts.append(folded(f"{title}, {len(inside)} steps", "\n".join(inside)))
     return f'<div class="dalembert-equations">{STYLE}{"".join(parts)}</div>'
+
+
+def rows_html(rows: Sequence[tuple[str, str]]) -> str | None:
+    """Equations below each other, aligned; None without the converter to MathML.
+
+    Args:
+        rows: LaTeX left and right of the alignment.
+    """
+    if importlib.util.find_spec("latex2mathml") is None:
+        return None
+    return f'<div class="dalembert-equations">{STYLE}<div class="scroll">{lines(tuple(rows))}</div></div>'
 
 
 def _written(blocks: Iterable[Block]) -> str:

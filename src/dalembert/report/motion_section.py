@@ -46,7 +46,7 @@ def convention_blocks(
         written = [Math(f"{notation.latex(x)} > 0") for x in positive]
         items.append(("The formulas are written for ", *listed(written), "; what is computed holds everywhere."))
     if twofold := listed([Math(x) for x in _twofold(equations, notation)]):
-        text = "Letters with two meanings, in general formulas the one given there, in results the one listed above: "
+        text = "Some letters have two meanings: general formulas say theirs, results mean the one listed above: "
         items.append((text, *twofold, "."))
     numbers: Line = ("SI units, radians. Numbers are shown with six digits; computations use all of them.",)
     if notation.decimal:

@@ -178,9 +178,11 @@ def _writer(target: Path, fps: float, count: int) -> Any:
         ) from error
     if gif:
         options: dict[str, Any] = {"duration": 1000 / fps, "loop": 0}
-    else:
-        options = {"fps": fps, "codec": "libx264" if target.suffix.lower() == ".mp4" else "libvpx-vp9", "quality": 8,
-                   "macro_block_size": 2}  # fmt: skip
+    elif target.suffix.lower() == ".mp4":
+        options = {"fps": fps, "codec": "libx264", "quality": 8, "macro_block_size": 2}
+    else:  # VP9 knows constant quality only by these
+        options = {"fps": fps, "codec": "libvpx-vp9", "quality": None, "macro_block_size": 2,
+                   "output_params": ["-crf", "24", "-b:v", "0"]}  # fmt: skip
 
     def write(name: str, frames: Iterator[np.ndarray]) -> None:
         with imageio.get_writer(name, **options) as out:
