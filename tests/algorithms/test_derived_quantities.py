@@ -162,23 +162,6 @@ def test_dynamics_along_a_frame(arm):
         agree(found, lambda *s, o=options: cartesian_inverse_dynamics(mechanism, *s, **o), q, v, xdd)
 
 
-@pytest.mark.parametrize(("sequence", "attitude"), [("ZYX", (0, 1, 0, 1)), ("ZXZ", (0, 0, 1, 2))])
-def test_where_euler_angles_lock_a_kernel_gives_no_number(sequence, attitude):
-    """A free body at the lock and beside it: plain Python refuses, a kernel gives NaN for that state alone."""
-    values = dict.fromkeys(["Ixy", "Ixz", "Iyz", "cx", "cy", "cz", "g"], 0.0)
-    body = da.substitute(da.load("free_body"), values | dict.fromkeys(["Ixx", "Iyy", "Izz", "m"], 1.0))
-    q = np.array([[0, 0, 0, *attitude], [0, 0, 0, *np.add(attitude, (0.3, 0.2, 0, 0))]], float)
-    q[:, 3:] /= np.linalg.norm(q[:, 3:], axis=1)[:, None]
-    v, options = np.full((2, 6), 0.3), {"frame": body.bodies[-1].name, "coordinates": sequence}
-    with pytest.raises(SingularityError, match="gimbal lock"):
-        cartesian_dynamics(body, q[0], v[0], **options)
-    beside = cartesian_dynamics(body, q[1], v[1], **options)
-    found = da.Dynamics(body).cartesian_dynamics(q, v, **options)
-    for part in (found.inertia[:, 3:, 3:], found.coriolis[:, 3:], found.inverse[:, 3:, 3:]):
-        assert np.isnan(part[0]).all() and np.isfinite(part[1]).all()
-    assert difference(found.inertia[1], beside.inertia, 1.0) < 1e-10
-
-
 def test_joint_terms_enter_by_name(arm):
     mechanism, dynamics, (q, v, a) = arm
     driven = da.Dynamics(mechanism, include=("armature", "damping"))

@@ -15,7 +15,7 @@ import numpy as np
 from dalembert.algebra.arguments import Matrix, Vector, components, described, rotation_matrix
 from dalembert.algebra.arrays import Array, asarray, product
 from dalembert.algebra.rotations import LOCK, angle_but_at_lock, rotation_x, rotation_y, rotation_z, sine_cosine
-from dalembert.algebra.scalar import Scalar, atan2, constant, cos, is_sympy, select, sin
+from dalembert.algebra.scalar import Scalar, atan2, constant, cos, sin
 from dalembert.errors import ArgumentError, SingularityError
 
 TAIT_BRYAN_SEQUENCES = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
@@ -124,7 +124,7 @@ def euler_rate_inverse(sequence: str, angles: Vector) -> Array:
     Args:
         sequence: one of the twelve, for example ``"ZYX"`` or ``"321"``.
         angles: the three angles in the order of the sequence; at gimbal lock numbers and exact constants
-            raise ``SingularityError``, and kernels give infinity or NaN.
+            raise ``SingularityError``.
     """
     seq = _parse(sequence)
     across, along, s, c = _turning_axes(seq, angles)
@@ -136,8 +136,6 @@ def euler_rate_inverse(sequence: str, angles: Vector) -> Array:
             f"{middle:.9g} rad (about {seq.name[1]}), where the first and last axes are parallel; use a "
             f"quaternion, or a sequence that locks elsewhere, such as {'ZYX' if seq.proper else 'ZXZ'}"
         )
-    if lever is None and not is_sympy(across):  # a kernel divides by zero where a number raises
-        across = select(across * across < LOCK * LOCK, 0, across)
     c_over, s_over = c / across, s / across
     columns: list[list[Scalar]] = [[], [], []]
     columns[seq.other] = [c_over, s, -along * c_over]

@@ -784,8 +784,7 @@ class AnalyticJacobianSecondRate(FrameQuantity):
 
 class CartesianDynamics(FrameQuantity):
     """f = inertia xdd + coriolis + gravity along a frame's coordinates, f = inverse^T tau; without wrenches, joint
-    damping and friction. Without `damping` a singular pose gives numbers beyond all bounds, not an error;
-    where Euler angles lock, what depends on them is NaN.
+    damping and friction. Without `damping` a singular pose gives numbers beyond all bounds, not an error.
     """
 
     def __call__(  # type: ignore[override]

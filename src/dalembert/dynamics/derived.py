@@ -209,8 +209,7 @@ TASK: dict[str, Quantity] = {
         ("q", "v"), {"inertia": ("m", "m"), "coriolis": ("m",), "gravity": ("m",), "inverse": ("n", "m")},
         cartesian_dynamics,
         "f = inertia xdd + coriolis + gravity along a frame's coordinates, f = inverse^T tau; without wrenches, joint "
-        "damping and friction. Without `damping` a singular pose gives numbers beyond all bounds, not an error; where "
-        "Euler angles lock, what depends on them is NaN.",
+        "damping and friction. Without `damping` a singular pose gives numbers beyond all bounds, not an error.",
         options=_TASK),
     "cartesian_inverse_dynamics": Quantity(
         ("q", "v", "xdd"), {"tau": ("n",)}, cartesian_inverse_dynamics,
