@@ -83,9 +83,10 @@ LENT = {
     ("simulation/trajectory.py", "viewer"),
     ("model/mechanism.py", "viewer"),
     ("formulations/equations.py", "report"),
+    ("formulations/quantity.py", "report"),
 }
 """Imports that point the other way for the user's convenience: ``Trajectory.view()`` opens the viewer, and notebooks
-show motions, mechanisms and equations as views, pictures and documents."""
+show motions, mechanisms, equations and their parts as views, pictures and documents."""
 
 
 def room_of(module: str) -> str:
