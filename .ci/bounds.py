@@ -1,6 +1,6 @@
 """Install the lowest versions that are declared, and the newest there are, each in an environment of its own; try both.
 
-python .ci/bounds.py [lowest] [newest]        by default both
+python .ci/bounds.py [lowest | newest | both]        by default both
 
 Pip is asked for exactly the lower bounds of pyproject.toml, those of the extras that have to do with NumPy included, so
 that a bound that cannot be installed, or does not work, is found here and not by a user. The sample of tests is about
@@ -57,9 +57,10 @@ def attempt(lowest: bool, folder: Path) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("which", nargs="*", choices=("lowest", "newest", []), default=["lowest", "newest"])
+    parser.add_argument("which", nargs="?", choices=("lowest", "newest", "both"), default="both")
+    which = parser.parse_args().which
     with tempfile.TemporaryDirectory() as scratch:
-        return max([attempt(which == "lowest", Path(scratch)) for which in parser.parse_args().which])
+        return max(attempt(one == "lowest", Path(scratch)) for one in ("lowest", "newest") if which in (one, "both"))
 
 
 if __name__ == "__main__":

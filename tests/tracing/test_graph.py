@@ -46,7 +46,9 @@ def method(name, of_floats):
 
 
 def larger(a, b):
-    return (a < b).select(b, a) if isinstance(a, Expr) or isinstance(b, Expr) else b if a < b else a
+    if isinstance(b, Expr) and not isinstance(a, Expr):
+        a = b.graph.lift(a)  # numbers of NumPy 2.0 compare by themselves
+    return (a < b).select(b, a) if isinstance(a, Expr) else b if a < b else a
 
 
 BINARY = {
