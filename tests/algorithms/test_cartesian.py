@@ -20,8 +20,9 @@ from dalembert.algorithms.cartesian import (
 )
 from dalembert.algorithms.inertia_matrix import mass_matrix
 from dalembert.algorithms.inverse_dynamics import inverse_dynamics
+from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SingularityError
-from dalembert.model import Mechanism
+from dalembert.model import Body, Inertia, Joint, Mechanism
 from random_mechanisms import random_mechanism
 
 POINT = np.array([0.1, -0.2, 0.3])
@@ -154,3 +155,32 @@ def test_nothing_that_is_asked_for_is_ignored(wrong):
         cartesian_linearization(mechanism, q, v, a, "tool", viscous=[1, 2])
     with pytest.raises(ArgumentError, match="wrenches"):
         inverse_dynamics(mechanism, q, v, a, wrenches=[np.zeros(6)])
+
+
+def test_kernels_give_nothing_for_the_states_in_which_euler_angles_lock():
+    """A wrist of three turns about z, y, x on three slides: its angles are the Euler angles ZYX of the tool."""
+    axes = {"slide x": "x", "slide y": "y", "slide z": "z", "yaw": "z", "pitch": "y", "roll": "x"}
+    names = ["world", *axes]
+    joints = [
+        Joint(name, "prismatic" if "slide" in name else "revolute", names[i], name, axis=axis)
+        for i, (name, axis) in enumerate(axes.items())
+    ]
+    body = Inertia(1.0, [0.1, 0.2, 0.3], np.diag([0.2, 0.3, 0.4]))
+    dynamics = Dynamics(Mechanism("gantry", [Body(name, body) for name in axes], joints))
+    q = np.random.default_rng(5).uniform(-1, 1, (7, 6))
+    q[3, 4], q[5, 4] = np.pi / 2, -np.pi / 2
+    v = np.ones((7, 6))
+    for found in (
+        [dynamics.analytic_jacobian(q, frame="roll")],
+        dynamics.cartesian_dynamics(q, v, frame="roll"),
+        [dynamics.cartesian_inverse_dynamics(q, v, v, frame="roll")],
+        dynamics.cartesian_linearization(q, v, v, frame="roll"),
+    ):
+        for result in found:
+            finite = np.isfinite(result).reshape(7, -1)
+            assert finite.all(axis=1).tolist() == [True, True, True, False, True, False, True]
+            assert not finite[[3, 5]].any()
+    quaternions = dynamics.analytic_jacobian(q, frame="roll", coordinates="quaternion")
+    assert np.isfinite(quaternions).all()
+    with pytest.raises(SingularityError, match="gimbal lock"):
+        cartesian_dynamics(dynamics.mechanism, q[3], v[3], "roll")

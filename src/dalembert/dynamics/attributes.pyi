@@ -784,7 +784,7 @@ class AnalyticJacobianSecondRate(FrameQuantity):
 
 class CartesianDynamics(FrameQuantity):
     """f = inertia xdd + coriolis + gravity along a frame's coordinates, f = inverse^T tau; without wrenches, joint
-    damping and friction. Without `damping` a singular pose gives numbers beyond all bounds, not an error.
+    damping and friction. Without `damping` a singular pose gives numbers beyond all bounds, gimbal lock NaN.
     """
 
     def __call__(  # type: ignore[override]

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import replace
+from functools import wraps
 from typing import Any
 
 from dalembert import algorithms, kinematics
-from dalembert.algebra import arrays
+from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import Array
+from dalembert.algebra.euler import EULER_SEQUENCES
+from dalembert.algebra.rotations import LOCK
 from dalembert.algorithms.economy.cheapest import cheapest
 from dalembert.algorithms.sensitivity import sensitivity
 from dalembert.algorithms.triangular import factor
@@ -16,6 +21,7 @@ from dalembert.dynamics.quantity import Quantity, Setting, direct
 from dalembert.dynamics.tree import FORCE_RIVALS, INERTIA_RIVALS, force_algorithm, mass_matrix
 from dalembert.errors import UnsupportedError
 from dalembert.kinematics.manifold import tangent_map
+from dalembert.tracing.graph import Expr
 
 
 def mass_matrix_inverse(s: Setting, q: Array) -> Array:
@@ -90,24 +96,56 @@ def relative_motion(s: Setting, q: Array) -> tuple[Array, Array]:
     return arrays.stack([*found.J_T, *found.J_R]), arrays.stack([*found.H_T, *found.H_R])
 
 
+def nowhere_at_gimbal_lock(compute: Callable[..., Any]) -> Callable[..., Any]:
+    """A quantity in Euler angles whose kernels give NaN where these lock; in plain Python the algorithm raises there.
+
+    Rounding leaves a lever of 1e-16 between the first and the last axis, on which every result would stand.
+    """
+
+    @wraps(compute)
+    def guarded(s: Setting, q: Array, *others: Array) -> Any:
+        found = compute(s, q, *others)
+        sequence = s.options["coordinates"].translate(str.maketrans("123", "XYZ"))
+        if sequence not in EULER_SEQUENCES:
+            return found
+        seen = kinematics.pose(s.mechanism, q, s.options["frame"]).rotation["XYZ".index(sequence[0])]
+        lever = sum(x * x for x, name in zip(seen, "XYZ") if name != sequence[2])
+        if not isinstance(lever, Expr):  # numbers, and the fields of proofs
+            return found
+        nothing = scalar.select(lever < LOCK**2, math.nan, 0.0)
+        return tuple(x + nothing for x in found) if isinstance(found, tuple) else found + nothing
+
+    return guarded
+
+
+@nowhere_at_gimbal_lock
+def analytic_jacobian(s: Setting, q: Array) -> Array:
+    return algorithms.analytic_jacobian(s.mechanism, q, **s.options)
+
+
+@nowhere_at_gimbal_lock
 def analytic_jacobian_rate(s: Setting, q: Array, v: Array) -> Array:
     return algorithms.analytic_jacobian_rates(s.mechanism, q, v, arrays.zeros(s.nv), **s.options).Jd
 
 
+@nowhere_at_gimbal_lock
 def analytic_jacobian_second_rate(s: Setting, q: Array, v: Array, a: Array) -> Array:
     return algorithms.analytic_jacobian_rates(s.mechanism, q, v, a, **s.options).Jdd
 
 
+@nowhere_at_gimbal_lock
 def cartesian_dynamics(s: Setting, q: Array, v: Array) -> tuple[Array, ...]:
     found = algorithms.cartesian_dynamics(s.mechanism, q, v, **s.options, tree=s.tree, armature=s.joints.armature)
     return found.inertia, found.coriolis, found.gravity, found.inverse
 
 
+@nowhere_at_gimbal_lock
 def cartesian_inverse_dynamics(s: Setting, q: Array, v: Array, xdd: Array) -> Array:
     a = algorithms.resolved_acceleration(s.mechanism, q, v, xdd, **s.options, tree=s.tree, armature=s.joints.armature)
     return cheapest(s.tree, q, v, a, s.loads) + s.joints.of(v, a)
 
 
+@nowhere_at_gimbal_lock
 def cartesian_linearization(s: Setting, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
     return algorithms.cartesian_linearization(
         s.mechanism, q, v, a, **s.options, tree=s.tree, armature=s.joints.armature, viscous=s.joints.damping
@@ -197,7 +235,7 @@ TASK: dict[str, Quantity] = {
         ("q",), {"x": ("m",)}, direct(algorithms.frame_coordinates),
         "Position of a frame's point and attitude of the frame.", options=_COORDINATES),
     "analytic_jacobian": Quantity(
-        ("q",), {"J": ("m", "n")}, direct(algorithms.analytic_jacobian),
+        ("q",), {"J": ("m", "n")}, analytic_jacobian,
         "Rates of a frame's coordinates = J v.", options=_COORDINATES),
     "analytic_jacobian_rate": Quantity(
         ("q", "v"), {"Jdot": ("m", "n")}, analytic_jacobian_rate,
@@ -209,7 +247,7 @@ TASK: dict[str, Quantity] = {
         ("q", "v"), {"inertia": ("m", "m"), "coriolis": ("m",), "gravity": ("m",), "inverse": ("n", "m")},
         cartesian_dynamics,
         "f = inertia xdd + coriolis + gravity along a frame's coordinates, f = inverse^T tau; without wrenches, joint "
-        "damping and friction. Without `damping` a singular pose gives numbers beyond all bounds, not an error.",
+        "damping and friction. Without `damping` a singular pose gives numbers beyond all bounds, gimbal lock NaN.",
         options=_TASK),
     "cartesian_inverse_dynamics": Quantity(
         ("q", "v", "xdd"), {"tau": ("n",)}, cartesian_inverse_dynamics,

@@ -129,7 +129,7 @@ class RelativeMotionResult(NamedTuple):
 
 class CartesianDynamicsResult(NamedTuple):
     """f = inertia xdd + coriolis + gravity along a frame's coordinates, f = inverse^T tau; without wrenches, joint
-    damping and friction. Without `damping` a singular pose gives numbers beyond all bounds, not an error.
+    damping and friction. Without `damping` a singular pose gives numbers beyond all bounds, gimbal lock NaN.
     """
 
     inertia: Array
