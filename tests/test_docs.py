@@ -35,7 +35,7 @@ NOT_RUN = {
 NOT_RUN |= {"howto/command-line.md": 1, "index.md": 1}
 NOT_RUN |= {"howto/add/joint.md": 1, "howto/add/quantity.md": 1, "howto/add/constraint.md": 2}
 NOT_RUN |= {f"howto/add/{name}.md": 1 for name in ("integrator", "file-format", "export-language")}
-NOT_RUN |= {"howto/add/force-element.md": 2}
+NOT_RUN |= {"howto/add/force-element.md": 2, "howto/add/contact-shape.md": 3}
 """Blocks of Python or shell that are shown only, by page; all others run."""
 
 

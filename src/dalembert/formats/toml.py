@@ -91,7 +91,7 @@ from dalembert.formats.expression import LARGEST, RESERVED, constants, evaluate,
 from dalembert.formats.problems import RADIANS, TURN, Problems, kept, look_like_degrees, together
 from dalembert.formats.toml_contact import POSE, collision, contact
 from dalembert.formats.xml import TEXT, read_bytes
-from dalembert.model.body import WORLD, Body, Frame, Shape
+from dalembert.model.body import SIZES_OF_SHAPES, WORLD, Body, Frame, Shape
 from dalembert.model.constraint import FIELDS as CONSTRAINTS
 from dalembert.model.constraint import Constraint
 from dalembert.model.force import FIELDS as FORCES
@@ -321,7 +321,8 @@ def _row(table: TomlTable) -> dict[str, Any]:
 # ---------------------------------------------------------------------------------------------------------------- parts
 
 
-SHAPE_SIZES = {"box": 3, "sphere": 1, "ellipsoid": 3, "cylinder": 2, "capsule": 2, "mesh": 3}
+SHAPE_SIZES = {kind: len(sizes) for kind, sizes in SIZES_OF_SHAPES.items() if sizes} | {"mesh": 3}
+"""Numbers that describe a shape; those of a mesh are its scale."""
 
 
 def body(table: TomlTable) -> Body:
