@@ -53,7 +53,8 @@ def report(
         subject: a mechanism, bodies given by formulas, or equations that have been derived already.
         path: the file to write; its suffix, ``.html``, ``.tex`` or ``.md``, says what kind of document.
         method: the route, see :func:`dalembert.formulations.derive.derive`; equations have theirs.
-        mechanism: what the equations were derived from, for the figure and tables; only with equations.
+        mechanism: what the equations were derived from, for the figure, tables and motion of the bodies; equations of a
+            mechanism remember theirs, those of bodies given by formulas do not.
         title: headline; by default one that names the system.
         agreement: compare all routes with each other; takes longer than everything else for large mechanisms.
         proof: what :func:`dalembert.proof.prove` found for the mechanism; its certificate is printed.
@@ -87,7 +88,7 @@ def document(
     if isinstance(subject, Equations):
         if options:
             raise ArgumentError(f"{', '.join(options)}: the equations are derived already; give options to derive()")
-        equations, origin = subject, mechanism
+        equations, origin = subject, subject.mechanism if mechanism is None else mechanism
         _expect_origin(equations, mechanism)
     else:
         if mechanism is not None:
