@@ -163,9 +163,11 @@ def test_the_mouse_pulls_a_body(pendulum):
         event.phase, event.start_position, event.end_position = "update", (9.0, 9.0, 9.0), (0.0, 0.0, 1.0)
         asyncio.run(drag(event))
         assert np.abs(live._state.pull.point).max() < 1e-12 and live._state.pull.target[2] == 1.0
+        assert live._string.visible  # a string is drawn from the point to the mouse
+        np.testing.assert_allclose(live._string.points, [[here, (0.0, 0.0, 1.0)]], atol=1e-6)
         event.phase = "end"
         asyncio.run(drag(event))
-        assert live._state.pull is None
+        assert live._state.pull is None and not live._string.visible
 
 
 @needs_viser

@@ -28,6 +28,9 @@ from dalembert.viewer.solids import GROUND, figure
 RATE = 60.0
 """Steps of a running simulation per second; each is shown."""
 
+PULLING = (214, 93, 14)
+"""Colour of the string between the mouse and the point that it pulls."""
+
 
 class LiveView:
     """What ``da.view(mechanism, live=True)`` returns.
@@ -236,6 +239,9 @@ class LiveView:
             scene.add_line_segments(f"/rod{k}", np.zeros((1, 2, 3)), (92, 115, 140), thickness=2 * way.radius)
             for k, way in enumerate(self._figure.ways)
         ]
+        self._string = scene.add_line_segments(
+            "/pull", np.zeros((1, 2, 3)), PULLING, thickness=3, thickness_units="screen", visible=False
+        )
         self._floor_and_camera()
         self._panel()
 
@@ -268,7 +274,7 @@ class LiveView:
     def _dragging(self, link: int, body: str) -> Any:
         async def drag(event: Any) -> None:  # on the thread of the server, in the order of the mouse
             if event.phase == "end":
-                self._state.pull = None
+                self._state.pull, self._string.visible = None, False
                 return
             _, at = self.mechanism.tree.carriers[body]
             with self._lock:
@@ -278,6 +284,7 @@ class LiveView:
                 else:
                     held = self._state.pull.point
                 self._state.pull = Pull(body, held, np.asarray(event.end_position, dtype=float))
+                self._publish()
 
         return drag
 
@@ -414,6 +421,13 @@ class LiveView:
             for handle, way in zip(self._rods, self._figure.ways):
                 ends = [np.asarray(p if k < 0 else poses[k].apply(p), dtype=float) for k, p in (way.a, way.b)]
                 handle.points = np.array([ends], dtype=np.float32)
+            pull = self._state.pull  # read once: the mouse may let go meanwhile
+            self._string.visible = pull is not None
+            if pull is not None:
+                carrier, at = self.mechanism.tree.carriers[pull.body]
+                self._string.points = np.array(
+                    [[(poses[carrier] @ at).apply(pull.point), pull.target]], dtype=np.float32
+                )
             held = self._running and self._state.control == "hold"
             for place, slider in self._sliders.items():
                 if place != but and not held:
