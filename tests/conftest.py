@@ -1,6 +1,6 @@
 """Shared by all tests: how many examples hypothesis looks at, where kernels are kept, which tests are slow.
 
-``make test`` runs everything but the slow tests, with the profile ``quick``: a fifth of the examples. ``make test-all``
+``make test`` runs everything but the slow tests, with the profile ``quick``: a tenth of the examples. ``make test-all``
 runs everything with the profile ``thorough``, which is also what a plain ``pytest`` does. In both the examples are the
 same in every run, so that a change is judged by the change alone. To look for new ones:
 ``HYPOTHESIS_PROFILE=explore pytest``.
@@ -29,7 +29,7 @@ os.environ.setdefault("DALEMBERT_CACHE", str(ROOT / ".kernel_cache"))
 EXAMPLES = 50
 """Examples of a law where its test does not say how many."""
 
-FEWER = 5
+FEWER = 10
 """The profile ``quick`` looks at one example in so many, and at three at least."""
 
 patient = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}  # a busy machine fails no test

@@ -115,7 +115,9 @@ def _text(module: str, function: str) -> Callable[[Request], Printed]:
 
 def _c(request: Request, lanes: int = 0) -> Printed:
     made = _printing("c", "to_c")(request.program, request.real, lanes)
-    return Printed(made.source, made.header, f'#include "{made.name}.h"')
+    size = _printing("code_size", "code_size")(request.program, request.real)
+    remark = "" if lanes else f"About {_printing('code_size', 'shown_size')(size)} of code and constants on a Cortex-M."
+    return Printed(made.source, made.header, f'#include "{made.name}.h"', remark)
 
 
 def _c_simd(request: Request) -> Printed:

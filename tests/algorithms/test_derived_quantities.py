@@ -196,8 +196,8 @@ def test_every_algorithm_is_a_kernel_with_a_cost(arm):
             assert dynamics.cost(quantity, algorithm=name).operations >= least, name
     with pytest.raises(ArgumentError, match="there is no algorithm 'rnea'; choose one of hollerbach-4x4"):
         dynamics.kernel("inverse_dynamics", algorithm="rnea")
-    with pytest.raises(ArgumentError, match="gravity has no option 'algorithm'; it takes none"):
-        dynamics.kernel("gravity", algorithm="newton-euler")
+    with pytest.raises(ArgumentError, match="potential_energy has no option 'algorithm'; it takes none"):
+        dynamics.kernel("potential_energy", algorithm="newton-euler")
 
 
 def test_frames_with_too_few_joints_are_refused_before_anything_is_compiled():

@@ -17,8 +17,8 @@ QUANTITY = "forward_dynamics_derivatives"
 def cases():
     arm = da.load("demo_arm")
     first = arm.bodies[-1].name
-    yield "walker", da.Dynamics(walker(), device="cuda", wrenches=("leg0_5", "base"))
     yield "arm", da.Dynamics(arm, device="cuda", wrenches=(first,), parameters=(f"{first}.mass",))
+    yield "walker", da.Dynamics(walker(), device="cuda", wrenches=("leg0_5", "base"))
     yield "coupled", da.Dynamics(random_mechanism(np.random.default_rng(2), 8, mimic=0.5), device="cuda")
     yield "driven", da.Dynamics(arm, device="cuda", include=("armature", "damping"))
 

@@ -1,7 +1,8 @@
-"""A step applied a fixed number of times, and a function applied to every row of an array, over any scalar.
+"""A step applied a fixed number of times, a function applied to every row of an array, and both, over any scalar.
 
     x, r = repeat(sweep, (x, r), count=30, held=(A,))
     (X,) = for_each(solve, (B,), held=(L,))
+    (w,), (F,) = along(outward, (w,), (R, qd))
 
 Over numbers, symbols and exact fields this is a plain Python loop. Traced scalars bring their own: their graph records
 the step once and how often it is applied, so that the program of thirty sweeps is as long as that of one.
@@ -69,6 +70,29 @@ def for_each(body: Callable[..., Sequence[Any]], given: Sequence[Any], held: Seq
         return traced.repeated(row, count, (), tuple(held), tuple(given))[1]
     rows = [body(*(array[k] for array in given), *held) for k in range(count)]
     return tuple(arrays.stack(made) for made in zip(*rows))
+
+
+def along(body: Callable[..., Any], carried: Sequence[Any], given: Sequence[Any]) -> tuple[tuple, tuple]:
+    """A step for each row of some arrays, which takes what the one before left: as along the links of a chain.
+
+    Args:
+        body: one step: called with the carried arrays, then a row of each of the given ones; gives a tuple of the
+            carried arrays, of the same shapes, and a tuple of what it has made.
+        carried: arrays, or scalars, that the step changes.
+        given: arrays with as many rows as each other, at least one.
+
+    Returns:
+        The carried arrays after the last step, and what was made, with a row for each step.
+    """
+    (count,) = {len(array) for array in given}
+    now, rows = tuple(carried), []
+    traced = next((x for array in (*now, *given) for x in _scalars(array) if hasattr(x, "repeated")), None)
+    if traced is not None:
+        return traced.repeated(lambda old, _, own: body(*old, *own), count, now, (), tuple(given))
+    for k in range(count):
+        now, made = body(*now, *(array[k] for array in given))
+        rows.append(made)
+    return tuple(now), tuple(arrays.stack(column) for column in zip(*rows))
 
 
 def _scalars(array: Any) -> Iterable[Any]:

@@ -10,6 +10,7 @@ examples:
   dalembert export panda.urdf jacobian --frame panda_hand --name panda_jacobian --to .
   dalembert export double_pendulum mass_matrix --language latex       on the screen; symbols are parameters
   dalembert export panda.urdf mass_matrix --single --to .             float instead of double
+  dalembert export talos.urdf inverse_dynamics --single --max-code 16k --to .     for a microcontroller: loops
   dalembert export panda.urdf inverse_dynamics --parameter panda_hand.mass --wrench panda_hand    stay inputs
   dalembert export four_bar forward_dynamics                          under the constraints of the model
   dalembert export four_bar --fmu 3 --q 1,-0.7,1.6 --output energy    a unit of FMI 3, four_bar.fmu
@@ -18,6 +19,7 @@ examples:
 from __future__ import annotations
 
 import argparse
+import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -86,6 +88,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--no-binary", action="store_true", help="with --fmu, the sources alone")
     parser.add_argument("--single", action="store_true", help="single precision: float instead of double")
+    parser.add_argument(
+        "--max-code",
+        metavar="BYTES",
+        help="for C, the most code and constants on a small processor, such as 16000 or 16k: loops if they are needed",
+    )
     parser.add_argument("--numeric", action="store_true", help="fold in the default values of symbols")
     add_state(parser, velocity=False)
     add_common(parser, json=False)
@@ -119,6 +126,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
 def _write_unit(options: argparse.Namespace, terminal: Terminal) -> int:
     """A functional mock-up unit of the whole mechanism."""
     for given, name in (
+        (options.max_code, "--max-code"),
         (options.quantity, "QUANTITY"),
         (options.language, "--language"),
         (options.single, "--single"),
@@ -184,7 +192,18 @@ def _exported(mechanism: Mechanism, options: argparse.Namespace, language: str) 
     if options.wrenches and not any(port.name == "wrenches" for port in kernel.inputs):
         raise ArgumentError(f"--wrench does not matter for {quantity}; leave it out")
     _tell_idle(dynamics, quantity, frame, options.parameters)
-    return dynamics.export(quantity, language, options.to, options.name, **frame), dynamics.parameter_names
+    text = dynamics.export(quantity, language, options.to, options.name, max_code=_bytes(options.max_code), **frame)
+    return text, dynamics.parameter_names
+
+
+def _bytes(text: str | None) -> int | None:
+    """A number of bytes as it is typed: 16000 or 16k."""
+    if text is None:
+        return None
+    number = re.fullmatch(r"(\d{1,12})(k|kB)?", text.strip(), re.IGNORECASE)
+    if number is None:
+        raise ArgumentError(f"--max-code {text}: no number of bytes; give one such as 16000 or 16k")
+    return int(number[1]) * (1000 if number[2] else 1)
 
 
 def _tell_idle(dynamics: Dynamics, quantity: str, frame: dict[str, str], addresses: Sequence[str]) -> None:

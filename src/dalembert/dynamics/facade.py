@@ -54,6 +54,7 @@ from dalembert.dynamics.quantity import Quantity, Setting, Solver, nonzeros
 from dalembert.dynamics.reactions import Reaction, find_reactions
 from dalembert.dynamics.results import RESULTS
 from dalembert.dynamics.stages import STAGES
+from dalembert.dynamics.tree import IN_LOOPS
 from dalembert.errors import ArgumentError, ModelWarning, SingularityError, UnsupportedError
 from dalembert.model import Mechanism
 from dalembert.model.checks import (
@@ -481,7 +482,14 @@ class Dynamics(QuantityAttributes):
         return cost(self.program(quantity, **options))
 
     def export(
-        self, quantity: str, language: str, path: str | Path | None = None, name: str | None = None, **options: Any
+        self,
+        quantity: str,
+        language: str,
+        path: str | Path | None = None,
+        name: str | None = None,
+        *,
+        max_code: int | None = None,
+        **options: Any,
     ) -> str:
         """Source code of a quantity.
 
@@ -491,6 +499,9 @@ class Dynamics(QuantityAttributes):
             path: file to write, or a folder, which is made if its name ends in a slash; for C and CUDA a header of the
                 same name is written beside it.
             name: of the function; that of the quantity by default.
+            max_code: for C, the most bytes of code and constants on a small processor, as estimated by
+                :mod:`dalembert.printing.code_size`. What is longer when written out becomes loops over tables where
+                these are shorter, and is refused if that does not suffice.
             options: as for :meth:`kernel`.
         """
         from dalembert.export import export
@@ -499,9 +510,39 @@ class Dynamics(QuantityAttributes):
         if path is not None:
             expect_path(path, "export, path")  # goes on as it is: a slash at its end says that it is a folder
         kernel = self.kernel(quantity, **options)
+        if max_code is not None:
+            kernel = self._small(kernel, quantity, language, max_code, options)
         if language != "cuda":
             return export(kernel, language, path, name, entries={"parameters": self.parameter_names})
         return export(kernel, language, path, name, self._parts(kernel.inputs, kernel.outputs), self._stages(quantity))
+
+    def _small(self, kernel: Any, quantity: str, language: str, most: int, options: Mapping[str, Any]) -> Any:
+        """The kernel, or one of the same quantity in loops, whose C takes no more than so many bytes."""
+        from dalembert.printing.code_size import code_size, shown_size
+
+        if language != "c":
+            raise ArgumentError(f"export, max_code: sizes are known for language 'c' only, not for {language!r}")
+        if isinstance(most, bool) or not isinstance(most, (int, np.integer)) or most <= 0:
+            raise ArgumentError(
+                f"export, max_code: {most!r} is no number of bytes; give a positive one, such as 16_000"
+            )
+        real = "float" if kernel.dtype == "float32" else "double"
+        size = code_size(kernel.program, real)
+        if size <= most:
+            return kernel
+        found = f"{shown_size(size)} written out"
+        if IN_LOOPS.get(quantity) in self._quantity(quantity).algorithms and "algorithm" not in options:
+            rolled = self.kernel(quantity, algorithm=IN_LOOPS[quantity], **options)
+            rolled_size = code_size(rolled.program, real)
+            if rolled_size <= most:
+                return rolled
+            if rolled_size < size:
+                found += f", {shown_size(rolled_size)} in loops"
+        single = "" if real == "float" else "; with dtype='float32' it is about half as long"
+        raise ArgumentError(
+            f"export, max_code: {quantity} of {self.mechanism.name!r} takes {found}, and {shown_size(most)} are allowed"
+            f"{single}"
+        )
 
     def casadi(self, quantity: str, *, derivatives: bool = False, **options: Any) -> Any:
         """A quantity as a ``casadi.Function`` over SX, callable on MX; its arguments have the names of the kernel's.

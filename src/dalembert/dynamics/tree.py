@@ -164,6 +164,9 @@ _FORWARD: dict[str, int] = {
     name: MANY_VELOCITIES if "two-sided" in name.parts else CONTEST_VELOCITIES for name in _FACTORING
 } | {"articulated-body": MANY_VELOCITIES}
 
+IN_LOOPS = dict.fromkeys(("inverse_dynamics", "bias", "gravity"), "newton-euler-loops")
+"""Quantities -> their algorithm with the shortest program, which takes the same step for all joints."""
+
 BASIC: dict[str, Quantity] = {
     "inverse_dynamics": Quantity(
         ("q", "v", "a"), {"tau": ("n",)}, inverse_dynamics,
@@ -172,10 +175,11 @@ BASIC: dict[str, Quantity] = {
     "bias": Quantity(
         ("q", "v"), {"bias": ("n",)}, bias,
         "Generalised forces at zero acceleration: Coriolis, centrifugal, gravity, external wrenches.", loads=True,
-        rivals=FORCE_RIVALS),
+        algorithms=INVERSE_DYNAMICS, rivals=FORCE_RIVALS),
     "gravity": Quantity(
         ("q",), {"gravity": ("n",)}, gravity,
         "Generalised forces that hold the mechanism still against its weight; wrenches do not enter.",
+        algorithms={"first-moments": weight, **INVERSE_DYNAMICS},
         rivals={"first-moments": MANY_VELOCITIES} | FORCE_RIVALS),
     "mass_matrix": Quantity(
         ("q",), {"M": ("n", "n")}, mass_matrix, "Joint-space inertia matrix, both halves filled.",

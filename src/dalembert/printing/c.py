@@ -5,7 +5,7 @@
 
 Every array is row-major, a scalar is an array of one. ``name`` computes one state, ``name_batch`` n of them
 that follow each other in memory. Outputs must not overlap inputs. Long programs are cut into several static
-functions.
+functions; the step of a loop is a function, too, written once for all loops that take it.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from dalembert.printing.c_family import (
     functions,
     interface,
 )
+from dalembert.printing.c_steps import step_functions
 from dalembert.printing.names import C_RESERVED, Names
 from dalembert.printing.statements import Infix, Text
 from dalembert.tracing.program import Program
@@ -61,7 +62,8 @@ def to_c(program: Program, real: Real = "double", lanes: int = 0, longest: int =
     batch, state = names.new(f"{face.function}_batch"), names.new(f"{face.function}_state")
     templates, helpers = c_templates(real, names, program)
     flavour = Flavour(real, "int", "restrict", "static void", "static void", Infix(c_number(real), templates))
-    one = functions(program, face, names, flavour, state, longest) + _public(face, real, state)
+    shared, steps = step_functions(program, names, flavour)
+    one = shared + functions(program, face, names, flavour, state, longest, steps) + _public(face, real, state)
     if lanes:
         many = _vector_functions(program, face, names, real, lanes, batch, longest)
     else:

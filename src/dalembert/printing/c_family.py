@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from dalembert.errors import ArgumentError
+from dalembert.printing.c_calls import loop_of_calls
 from dalembert.printing.names import Names
-from dalembert.printing.statements import FunctionBody, Infix, LoopBody, Statement
+from dalembert.printing.statements import FunctionBody, Infix, LoopBody, Statement, StepFunction
 from dalembert.tracing.cost import count_uses
 from dalembert.tracing.passes.chunk import Piece, chunk
 from dalembert.tracing.program import PREDICATES, Program
@@ -126,26 +127,42 @@ def c_templates(real: str, names: Names, program: Program) -> tuple[dict[str, st
     return templates, helpers
 
 
-def functions(program: Program, face: Interface, names: Names, flavour: Flavour, name: str, longest: int) -> str:
+def functions(
+    program: Program,
+    face: Interface,
+    names: Names,
+    flavour: Flavour,
+    name: str,
+    longest: int,
+    steps: Mapping[str, StepFunction] | None = None,
+) -> str:
     """The function of one state, and before it the pieces it calls if it is long."""
     chunks, uses = chunk(program, longest), count_uses(program)
     pieces = chunks.pieces or (Piece(0, 0, {}, {}),)
     parameters = face.parameters(flavour.kind, flavour.restrict)
     head = f"{flavour.head} {name}({', '.join(parameters) or 'void'})"
     if len(pieces) == 1:
-        return "\n".join([head, "{", *_piece(program, face, names.scope(), flavour, pieces[0], uses, False), "}", ""])
+        lines = _piece(program, face, names.scope(), flavour, pieces[0], uses, False, steps)
+        return "\n".join([head, "{", *lines, "}", ""])
     workspace = f"{flavour.kind} *{flavour.restrict} w" if flavour.restrict else f"{flavour.kind} *w"
     text, calls = [], []
     for number, piece in enumerate(pieces):
         part = names.new(f"{name}_part{number}")
-        lines = _piece(program, face, names.scope(), flavour, piece, uses, True)
+        lines = _piece(program, face, names.scope(), flavour, piece, uses, True, steps)
         text += [f"{flavour.piece} {part}({', '.join([*parameters, workspace])})", "{", *lines, "}", ""]
         calls.append(f"    {part}({', '.join([*face.inputs, *face.outputs, 'w'])});")
     return "\n".join([*text, head, "{", f"    {flavour.kind} w[{max(chunks.slots, 1)}];", *calls, "}", ""])
 
 
 def _piece(
-    program: Program, face: Interface, names: Names, flavour: Flavour, piece: Piece, uses: list[int], workspace: bool
+    program: Program,
+    face: Interface,
+    names: Names,
+    flavour: Flavour,
+    piece: Piece,
+    uses: list[int],
+    workspace: bool,
+    steps: Mapping[str, StepFunction] | None,
 ) -> list[str]:
     used = {"w"} if piece.loads or piece.stores else set()
 
@@ -155,7 +172,7 @@ def _piece(
 
     loads = {k: f"w[{slot}]" for k, slot in piece.loads.items()}
     body = FunctionBody(
-        program, flavour.dialect, names, read, piece.start, piece.stop, loads, frozenset(piece.stores), uses
+        program, flavour.dialect, names, read, piece.start, piece.stop, loads, frozenset(piece.stores), uses, steps
     )
     lines = [statement_line(program, flavour, statement) for statement in body.statements]
     for name, row in zip(face.outputs, program.results):
@@ -177,7 +194,9 @@ def statement_line(program: Program, flavour: Flavour, statement: Statement) -> 
         program: that the statement is of.
         flavour: how it is written.
     """
-    name, source, node, cosine, loop = statement
+    name, source, node, cosine, loop, calls = statement
+    if calls:
+        return "\n".join(loop_of_calls(name, calls, flavour))
     if loop:
         return "\n".join(_loop_lines(name, loop, flavour))
     if cosine:

@@ -25,8 +25,8 @@ class Text(NamedTuple):
 class Statement(NamedTuple):
     """A definition: the name of a value, its source, and which node it is.
 
-    If ``cosine`` is given, ``name`` is the sine and ``cosine`` the cosine of ``source``. If ``loop`` is given, ``name``
-    is the array of what it carries.
+    If ``cosine`` is given, ``name`` is the sine and ``cosine`` the cosine of ``source``. If ``loop`` or ``calls`` is
+    given, ``name`` is the array of what it carries.
     """
 
     name: str
@@ -34,6 +34,7 @@ class Statement(NamedTuple):
     node: int
     cosine: str = ""
     loop: LoopBody | None = None
+    calls: StepCalls | None = None
 
 
 class LoopBody(NamedTuple):
@@ -58,6 +59,40 @@ class LoopBody(NamedTuple):
     counter: str
     body: FunctionBody
     ends: list[tuple[str, bool]]
+
+
+class StepFunction(NamedTuple):
+    """A function of one step, which several loops call.
+
+    Args:
+        name: of the function.
+        given: which of the values given to a step vary, in order.
+        table: which of them are constants in every loop that takes the step, in order.
+    """
+
+    name: str
+    given: tuple[int, ...]
+    table: tuple[int, ...]
+
+
+class StepCalls(NamedTuple):
+    """A loop that calls a function for each of its steps.
+
+    Args:
+        function: that it calls.
+        given: name of the array of what is given to the steps and varies, and sources of its elements.
+        table: name of the array of constants that are given to the steps, and its elements.
+        made: name of the array of what the steps make, and how many values one makes.
+        start: as in :class:`LoopBody`; so are the others.
+    """
+
+    function: StepFunction
+    given: tuple[str, list[tuple[str, bool]]]
+    table: tuple[str, list[str]]
+    made: tuple[str, int]
+    start: list[tuple[str, bool]]
+    times: int
+    counter: str
 
 
 class NameGiver(Protocol):
@@ -108,6 +143,7 @@ class FunctionBody:
         known: sources of values computed before.
         keep: nodes that must have a name, because other code needs them.
         uses: of ``count_uses``, if the caller has it already.
+        steps: functions of steps that are written elsewhere, by the digest of the step.
     """
 
     def __init__(
@@ -121,6 +157,7 @@ class FunctionBody:
         known: Mapping[int, str] | None = None,
         keep: frozenset[int] = frozenset(),
         uses: list[int] | None = None,
+        steps: Mapping[str, StepFunction] | None = None,
     ):
         stop = len(program.nodes) if stop is None else stop
         self.program, self.dialect, self.names = program, dialect, names
@@ -128,6 +165,7 @@ class FunctionBody:
         self._texts: dict[int, Text] = {k: Text(source) for k, source in (known or {}).items()}
         self._named = set(self._texts)
         self._read = read
+        self._steps = steps or {}
         self._uses = count_uses(program) if uses is None else uses
         self._numbered = 0
         self._loops: dict[int, list[str]] = {}  # sources of what they end with
@@ -193,39 +231,30 @@ class FunctionBody:
         self._loops[k] = [f"{carried}[{j}]" for j in range(loop.carried)]
         self._loops[k] += [f"{made}[{j}]" for j in range(loop.count * loop.made)]
         sources = [(self.text(a).source, self.program.nodes[a].op == "const") for a in args]
-        held = [source for source, _ in sources[loop.carried : loop.carried + loop.held]]
+        start, held = sources[: loop.carried], [source for source, _ in sources[loop.carried :][: loop.held]]
         rows = sources[loop.carried + loop.held :]
         inner = self.names.scope()
         counter = inner.new("step")
+        function = self._steps.get(loop.step.digest)
+        if function is not None:
+            varying = [rows[s * loop.given + k] for s in range(loop.count) for k in function.given]
+            numbers = [rows[s * loop.given + k][0] for s in range(loop.count) for k in function.table]
+            table = self.names.new("numbers"), numbers
+            calls = StepCalls(function, (given, varying), table, (made, loop.made), start, loop.count, counter)
+            self.statements.append(Statement(carried, "", k, calls=calls))
+            return
 
         def read(port: int, element: int) -> str:
             if port == 1:
                 return held[element]
             return f"{given}[{counter} * {loop.given} + {element}]" if port else f"{carried}[{element}]"
 
-        results = loop.step.results
-        body = FunctionBody(loop.step, self.dialect, inner, read, keep=frozenset((*results[0], *results[1])))
-        ends: dict[int, tuple[str, bool]] = {}
-        for result in (*results[0], *results[1]):
-            if result in ends:
-                continue
-            op, at, _ = loop.step.nodes[result]
-            source = body.text(result).source
-            if op == "input" and at[0] == 0:  # another statement overwrites it
-                old = inner.new("old")
-                body.statements.append(Statement(old, source, result))
-                source = old
-            ends[result] = source, op == "const"
-        fresh = [ends[result] for result in results[1]]
+        body, ends, fresh = step_body(loop.step, self.dialect, inner, read)
         self.statements.append(
             Statement(
-                carried, "", k,
-                loop=LoopBody(
-                    (given, rows), (made, fresh), sources[: loop.carried], loop.count, counter, body,
-                    [ends[result] for result in results[0]],
-                ),
+                carried, "", k, loop=LoopBody((given, rows), (made, fresh), start, loop.count, counter, body, ends)
             )
-        )  # fmt: skip
+        )
 
     def _print_pair(self, first: int, second: int) -> None:
         sine, cosine = (first, second) if self.program.nodes[first].op == "sin" else (second, first)
@@ -233,6 +262,34 @@ class FunctionBody:
         names = self._fresh(sine), self._fresh(cosine)
         self.statements.append(Statement(names[0], argument, sine, names[1]))
         self._texts[sine], self._texts[cosine] = Text(names[0]), Text(names[1])
+
+
+def step_body(
+    step: Program, dialect: Dialect, names: NameGiver, read: Callable[[int, int], str]
+) -> tuple[FunctionBody, list[tuple[str, bool]], list[tuple[str, bool]]]:
+    """The statements of one step of a loop; the sources of what it carries on and of what it makes, and whether each is
+    a constant. They may be assigned in any order: none reads the array of what is carried.
+
+    Args:
+        step: a step as in :class:`dalembert.tracing.program.Repetition`.
+        dialect: of the language.
+        names: for its values.
+        read: as for :class:`FunctionBody`.
+    """
+    results = step.results
+    body = FunctionBody(step, dialect, names, read, keep=frozenset((*results[0], *results[1])))
+    found: dict[int, tuple[str, bool]] = {}
+    for result in (*results[0], *results[1]):
+        if result in found:
+            continue
+        op, at, _ = step.nodes[result]
+        source = body.text(result).source
+        if op == "input" and at[0] == 0:  # another statement overwrites it
+            old = names.new("old")
+            body.statements.append(Statement(old, source, result))
+            source = old
+        found[result] = source, op == "const"
+    return body, [found[k] for k in results[0]], [found[k] for k in results[1]]
 
 
 def _partners(program: Program, start: int, stop: int) -> dict[int, int]:

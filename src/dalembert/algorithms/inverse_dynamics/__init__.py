@@ -12,6 +12,7 @@ from dalembert.algorithms.inverse_dynamics.closed_forms import kane_silver, uick
 from dalembert.algorithms.inverse_dynamics.hollerbach_3x3 import hollerbach_3x3
 from dalembert.algorithms.inverse_dynamics.hollerbach_4x4 import hollerbach_4x4
 from dalembert.algorithms.inverse_dynamics.newton_euler import newton_euler
+from dalembert.algorithms.inverse_dynamics.newton_euler_loops import newton_euler_loops
 from dalembert.algorithms.inverse_dynamics.tensor_form import tensor_form
 from dalembert.algorithms.loads import loads_on_links
 from dalembert.kinematics import checked
@@ -21,6 +22,7 @@ INVERSE_DYNAMICS = {
     "hollerbach-4x4": hollerbach_4x4,
     "hollerbach-3x3": hollerbach_3x3,
     "newton-euler": newton_euler,
+    "newton-euler-loops": newton_euler_loops,
     "tensor": tensor_form,
     "augmented-links": augmented_links,
     "uicker-kahn": uicker_kahn,
