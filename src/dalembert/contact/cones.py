@@ -113,17 +113,35 @@ class ConeProblem:
 
     def swept(self, now: list[Scalar]) -> list[Scalar]:
         """The impulses after one sweep."""
-        for k in self.bounds:
-            now[k] = self._normal(k, now[k], self._velocity(k, now))
+        for k, bound in self.bounds.items():
+            now[k] = scalar.maximum(-self._others((k,), now, self.without[k] - bound)[0] * self.steps[k], 0)
             for normal, disk in self.disks:
                 if normal == k:
                     for row, value in zip(disk, self._disk(normal, disk, now)):
                         now[row] = value
         for k, (lower, upper) in self.ranges.items():
-            now[k] = self._range(k, now[k], self._velocity(k, now), lower, upper)
+            now[k] = self._range(k, 0, self._others((k,), now)[0], lower, upper)
         for k, most in self.dry.items():
-            now[k] = _clamped(now[k] - self._velocity(k, now) * self.steps[k], most)
+            now[k] = _clamped(-self._others((k,), now, self.without[k])[0] * self.steps[k], most)
         return now
+
+    def _others(self, own: tuple[int, ...], p: list[Scalar], *without: Scalar) -> list[Scalar]:
+        """Velocities along rows if their own impulses were zero.
+
+        What was found last enters last: a sweep is a chain in which every impulse waits for the one before.
+
+        Args:
+            own: the rows, of one block.
+            without: what there is without any impulses, if it is not that of the problem.
+        """
+        order = [j for j in (*range(own[-1] + 1, len(p)), *range(own[-1])) if j not in own]
+        found = []
+        for k, total in zip(own, without or [self.without[k] for k in own]):
+            for j in order:
+                if not (scalar.is_zero(self.A[k][j]) or scalar.is_zero(p[j])):
+                    total = total + self.A[k][j] * p[j]
+            found.append(total)
+        return found
 
     def _velocity(self, k: int, p: list[Scalar]) -> Scalar:
         return self.without[k] + dot(self.A[k], p)
@@ -139,26 +157,21 @@ class ConeProblem:
     def _disk(self, normal: int, disk: tuple[int, ...], p: list[Scalar]) -> list[Scalar]:
         """Of the rows of a disk: those that stop it, if they lie inside; else a step downhill, cut at the edge."""
         radius = self.coefficients[disk[0]] * p[normal]
-        u = [self._velocity(k, p) for k in disk]
+        u = self._others(disk, p)
         if len(disk) == 1:
-            return [_clamped(p[disk[0]] - u[0] * self.steps[disk[0]], radius)]
-        xx, xy, yy, _ = self.discs[disk[0]]
-        first, second = (p[k] for k in disk)
-        stop = first - (xx * u[0] + xy * u[1]), second - (xy * u[0] + yy * u[1])
+            return [_clamped(-u[0] * self.steps[disk[0]], radius)]
+        xx, xy, yy, step = self.discs[disk[0]]
+        stop = -(xx * u[0] + xy * u[1]), -(xy * u[0] + yy * u[1])
         inside = above(radius * radius, stop[0] * stop[0] + stop[1] * stop[1])
-        edge = self._downhill(disk, [first, second], u, radius)
-        return [scalar.select(inside, x, y) for x, y in zip(stop, edge)]
+        moved = [sum((int(i == j) - step * self.A[i][j]) * p[j] for j in disk) - step * x for i, x in zip(disk, u)]
+        return [scalar.select(inside, x, y) for x, y in zip(stop, _cut(moved, radius))]
 
     def _downhill(self, disk: tuple[int, ...], p: list[Scalar], u: list[Scalar], radius: Scalar) -> list[Scalar]:
         """p - step u, brought back to the disk; the same step along both, so that friction opposes the slip exactly."""
         if len(disk) == 1:
             return [_clamped(p[0] - u[0] * self.steps[disk[0]], radius)]
         step = self.discs[disk[0]][3]
-        moved = [x - y * step for x, y in zip(p, u)]
-        square = moved[0] * moved[0] + moved[1] * moved[1]
-        outside = above(square, radius * radius)
-        share = scalar.select(outside, radius / scalar.sqrt(scalar.select(outside, square, 1)), 1)
-        return [x * share for x in moved]
+        return _cut([x - y * step for x, y in zip(p, u)], radius)
 
     # ------------------------------------------------------------------------------------------------- what was found
 

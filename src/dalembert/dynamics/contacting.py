@@ -117,10 +117,11 @@ def _varies(x: Scalar) -> bool:
 
 
 def _free(s: Setting, q: Array, v: Array, tau: Array, t: Scalar) -> Array:
-    """Accelerations without contacts."""
+    """Accelerations without contacts; of trees by the factors of the inertia matrix that contacts need anyway."""
     if s.constraints.count or s.forces.names:
         return constrained.forward_dynamics(_smooth(s), q, v, tau, t)
-    return tree.forward_dynamics(_smooth(s), q, v, tau)
+    factors = factor(constrained.mass_matrix(s, q), s.tree.velocity_parents)
+    return factors.solve(tau - tree.bias(_smooth(s), q, v))
 
 
 def _one_step(s: Setting, q: Array, v: Array, tau: Array, impulses: Array, h: Scalar, t: Scalar) -> RigidStep:
