@@ -49,18 +49,27 @@ class Carriers:
         """G y: velocities along the rows from those of the carriers."""
         return [dot(list(share.values()), [values[c] for c in share]) for share in self.shares]
 
-    def gathered(self, impulses: Sequence[Scalar], only: Sequence[int] | None = None) -> list[Scalar]:
-        """G^T p: what impulses along the rows are along the carriers.
+    def gathered(self, impulses: Sequence[Scalar]) -> list[Scalar]:
+        """G^T p: what impulses along the rows are along the carriers."""
+        return gathered(self.shares, impulses, len(self.C), range(len(self.shares)))
 
-        Args:
-            only: the rows that count; all by default.
-        """
-        found: list[Scalar] = [0] * len(self.C)
-        for row in range(len(self.shares)) if only is None else only:
-            for c, share in self.shares[row].items():
-                if not scalar.is_zero(impulses[row]):
-                    found[c] = found[c] + share * impulses[row]
-        return found
+
+def gathered(
+    shares: Sequence[Mapping[int, Scalar]], impulses: Sequence[Scalar], count: int, rows: Sequence[int]
+) -> list[Scalar]:
+    """Impulses along carriers of those along some rows.
+
+    Args:
+        shares: of all rows.
+        impulses: along all rows.
+        count: of the carriers.
+    """
+    found: list[Scalar] = [0] * count
+    for row in rows:
+        if not scalar.is_zero(impulses[row]):
+            for c, share in shares[row].items():
+                found[c] = found[c] + share * impulses[row]
+    return found
 
 
 def carried(

@@ -37,6 +37,7 @@ from dalembert.constraints.known_rank import dot, solve_of_rank
 from dalembert.contact.carriers import Carriers
 from dalembert.contact.choices import above
 from dalembert.contact.cones import NEVER, ConeProblem
+from dalembert.contact.following import Twisting
 from dalembert.contact.rows import ContactSet, RowsNow
 from dalembert.contact.strides import longest_stride
 
@@ -163,7 +164,11 @@ class Delassus:
 
     def along_rows(self, v: Array) -> list[Scalar]:
         """J v."""
-        return self.carriers.along_rows([dot(row, list(v)) for row in self.carriers.C])
+        return self.carriers.along_rows(self.of_carriers(v))
+
+    def of_carriers(self, v: Array) -> list[Scalar]:
+        """C v."""
+        return [dot(row, list(v)) for row in self.carriers.C]
 
     def gained(self, impulses: Sequence[Scalar]) -> list[Scalar]:
         """A p."""
@@ -211,7 +216,8 @@ def rigid_step(
     """
     delassus = Delassus(factors, rows.carriers, equalities)
     before, without = delassus.along_rows(v), delassus.along_rows(free)
-    problem = ContactProblem(layout, rows, delassus.A, before, without, h)
+    twisting = Twisting.of(rows.carriers, delassus.inner, delassus.of_carriers(free), delassus.answers)
+    problem = ContactProblem(layout, rows, delassus.A, before, without, h, twisting)
     p = problem.solved(impulses, sweeps, solver)
     after = [x + y for x, y in zip(without, delassus.gained(p))]
     residual, impulse_residual = problem.residuals(p, after)
@@ -242,11 +248,12 @@ class ContactProblem(ConeProblem):
         A: the Delassus matrix.
         before: J v.
         without: J v*.
+        twisting: see :class:`~dalembert.contact.cones.ConeProblem`.
     """
 
     def __init__(
         self, layout: ContactSet, rows: RowsNow, A: list[list[Scalar]], before: list[Scalar],
-        without: list[Scalar], h: Scalar,
+        without: list[Scalar], h: Scalar, twisting: Twisting | None = None,
     ):  # fmt: skip
         self.layout, self.before = layout, before
         self.pushes: dict[int, Scalar] = {}
@@ -263,7 +270,7 @@ class ContactProblem(ConeProblem):
         dry = {k: h * f for k, f in zip(layout.dry_rows, rows.dry)}
         angles = {k for k, row in enumerate(layout.rows) if row.unit == "angle"}
         ends = {k: (lower[1], upper[1]) for k, (lower, upper) in ranges.items()}
-        super().__init__(A, without, bounds, disks, ends, dry, angles)
+        super().__init__(A, without, bounds, disks, ends, dry, angles, twisting)
         self.ended = {k: (lower[0], upper[0]) for k, (lower, upper) in ranges.items() if not self.empty[k]}
 
     def modes(self, p: list[Scalar], u: list[Scalar]) -> list[Scalar]:

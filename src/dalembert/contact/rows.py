@@ -284,9 +284,12 @@ def _relative(pair: Pair, place: Array) -> Iterator[tuple[int, Array, Array]]:
     """By velocity how it turns and moves what is at a place, relative to what the other body has there."""
     moving, still = pair.b.columns(place), pair.a.columns(place)
     for k in {*moving, *still}:
-        turn, move = moving.get(k, (None, None))
-        if k in still:
-            turn, move = (-x if y is None else y - x for x, y in zip(still[k], (turn, move)))
+        if k not in still:
+            turn, move = moving[k]
+        elif k not in moving:
+            turn, move = -still[k][0], -still[k][1]
+        else:
+            turn, move = moving[k][0] - still[k][0], moving[k][1] - still[k][1]
         yield k, turn, move
 
 
