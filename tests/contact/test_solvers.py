@@ -29,11 +29,11 @@ def test_elimination_in_a_loop_is_that_of_numpy(count):
     np.testing.assert_allclose(solve(K, right), np.linalg.solve(K, right[..., None])[..., 0], rtol=1e-12, atol=1e-14)
 
 
-def slab(points: int) -> Mechanism:
+def slab(points: int, mass: float = 50) -> Mechanism:
     """A heavy slab on a light block that stands on a grid of points: ill-conditioned, and more points than needed."""
     x = np.linspace(-0.1, 0.1, points // 4)
     corners = Shape("points", vertices=tuple((float(a), b, -0.05) for a in x for b in (-0.1, -0.03, 0.03, 0.1)))
-    bodies = (Body("block", Inertia.box(0.5, (0.2, 0.2, 0.1))), Body("slab", Inertia.box(50, (0.4, 0.4, 0.1))))
+    bodies = (Body("block", Inertia.box(0.5, (0.2, 0.2, 0.1))), Body("slab", Inertia.box(mass, (0.4, 0.4, 0.1))))
     joints = (
         Joint("base", "free", WORLD, "block"),
         Joint("mast", "revolute", "block", "slab", axis=np.array([0.0, 1.0, 0.0])),
@@ -71,6 +71,18 @@ def test_simulate_goes_on_sweeping_until_a_step_has_converged():
     with pytest.warns(SimulationWarning, match="give more sweeps"):
         asked = da.simulate(model, start, t=0.001, control=force, sweeps=10)
     assert asked.info["most_sweeps"] == 10 and not asked.contacts.converged
+
+
+def test_what_sweeps_cannot_solve_is_left_to_newton():
+    model, start, force = slab(8, 1e5), [0, 0, 0.05, 0, 0, 0, 1, 0], np.array([2.4e5, 8e4, 0, 0, 0, 0, 6e3])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = da.simulate(model, start, t=0.001, control=force)
+    assert found.info["most_sweeps"] == 10_000 and found.info["polished"] == 1
+    assert found.contacts.worst < 1e-9
+    np.testing.assert_allclose(found.contacts.world_forces[-1].sum(axis=0), [-2.4e5, -8e4, 100000.5 * G], rtol=1e-8)
+    asked = da.simulate(model, start, t=0.001, control=force, solver="newton", sweeps=10)
+    assert asked.info["polished"] == 0
 
 
 def test_a_box_that_lands_on_an_edge_needs_no_warning():

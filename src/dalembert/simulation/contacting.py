@@ -34,6 +34,9 @@ DEEP = 1e-3
 MOST_SWEEPS = 10_000
 """How far simulate goes on with a step whose contacts have not converged, where nobody chose the number of sweeps."""
 
+MOST_POLISHED = 64
+"""Rows up to which such a step is left to Newton's method in the end; with more, that takes long to compile."""
+
 LIFTS = 20
 """How often a lift is corrected: normals of curved grounds change with the position."""
 
@@ -220,7 +223,8 @@ def march(
         step: the longest step, s.
         x: state at the start.
         hold: period of a digital controller, s, or None.
-        patient: go on with the sweeps of a step until it has converged, up to :data:`MOST_SWEEPS`.
+        patient: go on with the sweeps of a step until it has converged, up to :data:`MOST_SWEEPS`, and then by
+            Newton's method.
     """
     dynamics, model = system.dynamics, system.mechanism
     kernel = dynamics.kernel("contact_step", sweeps=law.sweeps, solver=law.solver)
@@ -231,7 +235,7 @@ def march(
     last = () if values is None else (values,)
     began, status, failed = time.perf_counter(), "finished", None
     kept: list[tuple[Any, ...]] = []
-    t0, used, periods, made, most = float(times[0]), 0.0, 0, 0, law.sweeps
+    t0, used, periods, made, most, polished = float(times[0]), 0.0, 0, 0, law.sweeps, 0
     bounds = times if chosen else times[[0, -1]]
 
     def keep(t: float, h: float) -> None:
@@ -257,6 +261,10 @@ def march(
                     while patient and swept < MOST_SWEEPS and found[3] > UNCONVERGED:
                         found = kernel(q, v, tau, found[2], *rest)  # sweeps remember nothing but the impulses
                         swept += law.sweeps
+                    if patient and found[3] > UNCONVERGED and law.law == "rigid" and rows <= MOST_POLISHED:
+                        newton = dynamics.kernel("contact_step", sweeps=law.sweeps, solver="newton")
+                        found = min(found, newton(q, v, tau, found[2], *rest), key=lambda x: float(x[3]))
+                        polished += 1
                     most = max(most, swept)
                     after = np.concatenate(found[:2])
                     if not np.isfinite(after).all():
@@ -282,8 +290,10 @@ def march(
         status = "interrupted"
     columns = [np.array([row[k] for row in kept]) for k in range(8)]
     ts, qs, vs, taus, wrenches, pushes, report, steps = columns
-    info = {"method": METHOD, "law": law.law, "sweeps": law.sweeps, "most_sweeps": most, "solver": law.solver,
-            "evaluations": made, "seconds": time.perf_counter() - began, "singular": ()}  # fmt: skip
+    info = {
+        "method": METHOD, "law": law.law, "sweeps": law.sweeps, "most_sweeps": most, "polished": polished,
+        "solver": law.solver, "evaluations": made, "seconds": time.perf_counter() - began, "singular": (),
+    }  # fmt: skip
     if hold is not None:
         info |= {"hold": hold, "held_from": t0}
     contacts = ContactHistory(dynamics, ts, qs, pushes, report, steps, (pushes[-1], report[-1]), values)

@@ -116,8 +116,9 @@ def simulate(
             gaps, slip, modes and residuals. ``"convex"`` is MuJoCo's; ``"compliant"`` makes force elements of contacts,
             for every method.
         sweeps: of Gauss-Seidel in every step, as ``rollout`` takes them. By default, if no solver is given either, a
-            step goes on by tens until ``contacts.residual`` is below 1 mm/s, for 10,000 sweeps at most;
-            ``info["most_sweeps"]`` says how many a step needed.
+            step goes on by tens until ``contacts.residual`` is below 1 mm/s, and from 10,000 sweeps on by Newton's
+            method, if there are at most 64 rows; ``info["most_sweeps"]`` says how many sweeps a step needed, and
+            ``info["polished"]`` how many steps went on so.
         solver: of rigid contacts: ``"gauss-seidel"`` by default, or ``"newton"``, which adds steps of Newton's method
             to every sweep, for ill-conditioned problems.
         limits: names of joints whose ranges end in stops, or ``"all"``; none by default. With ``friction`` included
