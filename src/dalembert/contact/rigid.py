@@ -69,6 +69,7 @@ class RigidStep:
         stride: the longest way in this step over the thickness of what could be missed, and its speed, m/s; see
             :mod:`dalembert.contact.strides`.
         problem: what was solved, where derivatives need it.
+        delassus: of its rows.
     """
 
     v: Array
@@ -83,6 +84,7 @@ class RigidStep:
     push_work: Scalar
     stride: tuple[Scalar, Scalar]
     problem: ContactProblem | None = None
+    delassus: Delassus | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,6 +238,7 @@ def rigid_step(
         *losses,
         longest_stride(layout, rows, before, h),
         problem,
+        delassus,
     )
 
 
