@@ -179,8 +179,11 @@ class Delassus:
 
     def push(self, impulses: Sequence[Scalar]) -> Array:
         """The change of the velocities by impulses along the rows, nv."""
+        return self.push_carriers(self.carriers.gathered(impulses))
+
+    def push_carriers(self, together: list[Scalar]) -> Array:
+        """The same by impulses along the carriers."""
         n = len(self.factors.reciprocals)
-        together = self.carriers.gathered(impulses)
         total: list[Scalar] = [dot([y[k] for y in self._inwards], together) for k in range(n)]
         for k, row in enumerate(self._held):
             answer = dot([x[k] for x in self._answers], together)

@@ -221,12 +221,12 @@ class _Changes:
             dv: those at held impulses.
             du, gaps, before, without, numbers: see :func:`~dalembert.contact.sensitivity.impulse_derivatives`.
         """
-        u = product(self.J, self.after)
-        dp = impulse_derivatives(
-            self.problem, self.p, u, du, gaps, before, without, self.slope, self.distances, numbers
+        delassus, u = self.found.delassus, product(self.J, self.after)
+        assert delassus is not None
+        changes = impulse_derivatives(
+            self.problem, delassus.carriers, self.p, u, du, gaps, before, without, self.slope, self.distances, numbers
         )  # fmt: skip
-        assert self.found.delassus is not None
-        return dv + arrays.stack([self.found.delassus.push(change) for change in dp.T]).T
+        return dv + arrays.stack([delassus.push_carriers(list(change)) for change in changes.T]).T
 
     def together(self, dv: Array, by_q: Array | None = None) -> Array:
         """Changes of positions, along tangent vectors, over those of velocities, (2 nv, k).
