@@ -36,12 +36,12 @@ def ball(ground: Ground | None = None, radius: float = 0.1, **numbers: Any) -> M
     return Mechanism("ball", (body,), (Joint("base", "free", WORLD, "ball"),), contacts=(contact,))
 
 
-def block(length: float = 0.2, height: float = 0.1, **numbers: Any) -> Mechanism:
+def block(length: float = 0.2, height: float = 0.1, ground: Ground | None = None, **numbers: Any) -> Mechanism:
     """A block of 2 kg that stands on its four lower corners, origin in the middle."""
     x, z = length / 2, -height / 2
     corners = Shape("points", vertices=((-x, -x, z), (x, -x, z), (-x, x, z), (x, x, z)))
     body = Body("block", Inertia.box(2, (length, length, height)))
-    contact = Contact("touch", "block", WORLD, corners, **{"friction": 0.5} | numbers)
+    contact = Contact("touch", "block", WORLD, corners, ground, **{"friction": 0.5} | numbers)
     return Mechanism("block", (body,), (Joint("base", "free", WORLD, "block"),), contacts=(contact,))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ import dalembert as da
 from contact.scenes import G, block
 from dalembert.algebra import arrays
 from dalembert.contact import cones
+from dalembert.errors import SimulationWarning
 from dalembert.model import WORLD, Body, Contact, Inertia, Joint, Mechanism, Shape
 from dalembert.native.kernel import traced_kernel
 from dalembert.tracing.program import Port
@@ -26,11 +29,11 @@ def test_elimination_in_a_loop_is_that_of_numpy(count):
     np.testing.assert_allclose(solve(K, right), np.linalg.solve(K, right[..., None])[..., 0], rtol=1e-12, atol=1e-14)
 
 
-def slab(points: int) -> Mechanism:
+def slab(points: int, mass: float = 50) -> Mechanism:
     """A heavy slab on a light block that stands on a grid of points: ill-conditioned, and more points than needed."""
     x = np.linspace(-0.1, 0.1, points // 4)
     corners = Shape("points", vertices=tuple((float(a), b, -0.05) for a in x for b in (-0.1, -0.03, 0.03, 0.1)))
-    bodies = (Body("block", Inertia.box(0.5, (0.2, 0.2, 0.1))), Body("slab", Inertia.box(50, (0.4, 0.4, 0.1))))
+    bodies = (Body("block", Inertia.box(0.5, (0.2, 0.2, 0.1))), Body("slab", Inertia.box(mass, (0.4, 0.4, 0.1))))
     joints = (
         Joint("base", "free", WORLD, "block"),
         Joint("mast", "revolute", "block", "slab", axis=np.array([0.0, 1.0, 0.0])),
@@ -48,6 +51,50 @@ def test_newton_leaves_nothing_where_gauss_seidel_leaves_much(points):
     total = exact.contacts.world_forces[-1].sum(axis=0)
     np.testing.assert_allclose(total, [-120, -40, 50.5 * G], rtol=1e-9)
     assert np.abs(exact.v[-1, :6]).max() < 1e-12  # the block; the slab turns on its mast
+
+
+def test_simulate_goes_on_sweeping_until_a_step_has_converged():
+    """What it takes is the steps of a rollout with as many sweeps; a number that was asked for is left alone."""
+    model, start, force = slab(8), [0, 0, 0.05, 0, 0, 0, 1, 0], np.array([120.0, 40, 0, 0, 0, 0, 3])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = da.simulate(model, start, t=0.001, control=force)
+    needed = found.info["most_sweeps"]
+    assert found.contacts.converged and 10 < needed < 1000
+    assert found.info["sweeps"] == 10
+    with pytest.warns(SimulationWarning, match="give more sweeps"):
+        fewer = da.rollout(model, start, None, 1, control=force, sweeps=needed - 10)
+    enough = da.rollout(model, start, None, 1, control=force, sweeps=needed)
+    assert fewer.contacts.worst > 1e-3 >= enough.contacts.worst
+    np.testing.assert_allclose(found.contacts.forces[-1], enough.contacts.forces[-1], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(found.v[-1], enough.v[-1], atol=1e-13)
+    with pytest.warns(SimulationWarning, match="give more sweeps"):
+        asked = da.simulate(model, start, t=0.001, control=force, sweeps=10)
+    assert asked.info["most_sweeps"] == 10 and not asked.contacts.converged
+
+
+def test_what_sweeps_cannot_solve_is_left_to_newton():
+    model, start, force = slab(8, 1e5), [0, 0, 0.05, 0, 0, 0, 1, 0], np.array([2.4e5, 8e4, 0, 0, 0, 0, 6e3])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = da.simulate(model, start, t=0.001, control=force)
+    assert found.info["most_sweeps"] == 10_000 and found.info["polished"] == 1
+    assert found.contacts.worst < 1e-9
+    np.testing.assert_allclose(found.contacts.world_forces[-1].sum(axis=0), [-2.4e5, -8e4, 100000.5 * G], rtol=1e-8)
+    asked = da.simulate(model, start, t=0.001, control=force, solver="newton", sweeps=10)
+    assert asked.info["polished"] == 0
+
+
+def test_a_box_that_lands_on_an_edge_needs_no_warning():
+    shape = Shape("box", (0.2, 0.3, 0.1))
+    contact = Contact("touch", "box", WORLD, shape, friction=1.0)
+    joint = Joint("base", "free", WORLD, "box")
+    turned = [*np.sin(0.3) * np.array([1, 2, 3]) / np.sqrt(14), np.cos(0.3)]
+    box = Mechanism("box", (Body("box", Inertia.box(1, shape.size)),), (joint,), contacts=(contact,))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = da.simulate(box, [0, 0, 0.5, *turned], [0.5, 0, 0, 0.3, 1, 0.2], t=1.0)
+    assert found.contacts.converged and found.info["most_sweeps"] > 10
 
 
 def test_both_solvers_find_the_same_where_there_is_one_solution():

@@ -75,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--samples", type=integer(2, 10**7), help="how many, evenly spaced; by default every step")
     add_contacts(parser)
     group.add_argument("--law", choices=LAWS, help="of contact (default rigid, where something can touch)")
-    group.add_argument("--sweeps", type=integer(1, 10_000), help="of the solver of contacts in a step (default 10)")
+    group.add_argument("--sweeps", type=integer(1, 10_000), help="of contacts in a step (default: until they converge)")
     group.add_argument("--limits", action="store_true", help="joints stop at the ends of their ranges")
     files = parser.add_argument_group("files")
     files.add_argument("--to", metavar="FILE", type=MOTION, help="write the motion: .csv, .npz or .parquet")

@@ -17,6 +17,7 @@
 
 geometry, pairs, surfaces   where two shapes touch
 rows                        contacts, stops and dry friction as rows on velocities
+carriers, following         bodies on many points by their twist
 rigid                       the law of rigid contact and its solver
 
 Names are imported when first used, so that what needs geometry only does not load the readers of meshes.

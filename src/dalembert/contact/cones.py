@@ -20,14 +20,15 @@ those it began with.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import Array
-from dalembert.algebra.repeat import repeat
+from dalembert.algebra.repeat import for_each
 from dalembert.algebra.scalar import Scalar
 from dalembert.constraints.known_rank import dot
 from dalembert.contact.choices import above
+from dalembert.contact.following import ByRows, ByTwists, Twisting
 from dalembert.contact.sweeps import after_sweeps
 
 NEVER = -1e30
@@ -50,11 +51,11 @@ SOLVERS = {
 }
 """Names of the solvers."""
 
-UNROLLED = 24
-"""Up to so many rows elimination is written out; beyond, it is a loop, as long as one of its steps."""
+UNROLLED = 12
+"""Up to so many rows elimination is written out; beyond, a loop takes a few rows out of all that follow."""
 
-AT_ONCE = 8
-"""Rows that a step of that loop eliminates: each reads and writes the whole matrix once."""
+AT_ONCE = 6
+"""Rows that such a loop takes out: each reads and writes what is left of the matrix once."""
 
 
 class ConeProblem:
@@ -68,6 +69,7 @@ class ConeProblem:
         ranges: by row the bounds at the lower and the upper end; :data:`NEVER` where there is none.
         dry: by row the largest impulse.
         angles: which rows are angles per second.
+        twisting: what it takes to follow the twists of bodies on many points, where that is quicker.
     """
 
     def __init__(
@@ -79,8 +81,9 @@ class ConeProblem:
         ranges: Mapping[int, tuple[Scalar, Scalar]] | None = None,
         dry: Mapping[int, Scalar] | None = None,
         angles: set[int] | frozenset[int] = frozenset(),
+        twisting: Twisting | None = None,
     ):
-        self.A, self.without, self.angles = A, without, angles
+        self.A, self.without, self.angles, self.twisting = A, without, angles, twisting
         self.empty = [scalar.is_zero(A[k][k]) for k in range(len(A))]
         self.steps = [0 if nothing else 1 / A[k][k] for k, nothing in enumerate(self.empty)]
         self.bounds = {k: b for k, b in bounds.items() if not self.empty[k]}
@@ -96,7 +99,7 @@ class ConeProblem:
         self.ranges = {k: ends for k, ends in (ranges or {}).items() if not self.empty[k]}
         self.dry = {k: most for k, most in (dry or {}).items() if not self.empty[k]}
 
-    HELD = ("A", "without", "steps", "bounds", "coefficients", "discs", "ranges", "dry")
+    HELD = ("A", "without", "steps", "bounds", "coefficients", "discs", "ranges", "dry", "twisting")
     """What a sweep reads."""
 
     def solved(self, start: Array | Sequence[Scalar], sweeps: int, solver: str = "gauss-seidel") -> list[Scalar]:
@@ -113,17 +116,23 @@ class ConeProblem:
 
     def swept(self, now: list[Scalar]) -> list[Scalar]:
         """The impulses after one sweep."""
-        for k in self.bounds:
-            now[k] = self._normal(k, now[k], self._velocity(k, now))
+        at = self._follow(now)
+        for k, bound in self.bounds.items():
+            at.change((k,), [scalar.maximum(-at.others((k,), bound)[0] * self.steps[k], 0)])
             for normal, disk in self.disks:
                 if normal == k:
-                    for row, value in zip(disk, self._disk(normal, disk, now)):
-                        now[row] = value
+                    at.change(disk, self._disk(normal, disk, now, at.others(disk)))
         for k, (lower, upper) in self.ranges.items():
-            now[k] = self._range(k, now[k], self._velocity(k, now), lower, upper)
+            at.change((k,), [self._range(k, 0, at.others((k,))[0], lower, upper)])
         for k, most in self.dry.items():
-            now[k] = _clamped(now[k] - self._velocity(k, now) * self.steps[k], most)
+            at.change((k,), [_clamped(-at.others((k,))[0] * self.steps[k], most)])
         return now
+
+    def _follow(self, p: list[Scalar]) -> ByRows:
+        """The velocities along the rows while impulses change."""
+        if self.twisting is None:
+            return ByRows(self.A, self.without, p)
+        return ByTwists(self.twisting, self.A, self.without, p)
 
     def _velocity(self, k: int, p: list[Scalar]) -> Scalar:
         return self.without[k] + dot(self.A[k], p)
@@ -136,29 +145,27 @@ class ConeProblem:
         lowered = scalar.minimum(p - (u + upper) * self.steps[k], 0) if _reached(upper) else 0
         return raised + lowered
 
-    def _disk(self, normal: int, disk: tuple[int, ...], p: list[Scalar]) -> list[Scalar]:
-        """Of the rows of a disk: those that stop it, if they lie inside; else a step downhill, cut at the edge."""
+    def _disk(self, normal: int, disk: tuple[int, ...], p: list[Scalar], u: list[Scalar]) -> list[Scalar]:
+        """Of the rows of a disk: those that stop it, if they lie inside; else a step downhill, cut at the edge.
+
+        Args:
+            u: velocities if the impulses of the disk were zero.
+        """
         radius = self.coefficients[disk[0]] * p[normal]
-        u = [self._velocity(k, p) for k in disk]
         if len(disk) == 1:
-            return [_clamped(p[disk[0]] - u[0] * self.steps[disk[0]], radius)]
-        xx, xy, yy, _ = self.discs[disk[0]]
-        first, second = (p[k] for k in disk)
-        stop = first - (xx * u[0] + xy * u[1]), second - (xy * u[0] + yy * u[1])
+            return [_clamped(-u[0] * self.steps[disk[0]], radius)]
+        xx, xy, yy, step = self.discs[disk[0]]
+        stop = -(xx * u[0] + xy * u[1]), -(xy * u[0] + yy * u[1])
         inside = above(radius * radius, stop[0] * stop[0] + stop[1] * stop[1])
-        edge = self._downhill(disk, [first, second], u, radius)
-        return [scalar.select(inside, x, y) for x, y in zip(stop, edge)]
+        moved = [sum((int(i == j) - step * self.A[i][j]) * p[j] for j in disk) - step * x for i, x in zip(disk, u)]
+        return [scalar.select(inside, x, y) for x, y in zip(stop, _cut(moved, radius))]
 
     def _downhill(self, disk: tuple[int, ...], p: list[Scalar], u: list[Scalar], radius: Scalar) -> list[Scalar]:
         """p - step u, brought back to the disk; the same step along both, so that friction opposes the slip exactly."""
         if len(disk) == 1:
             return [_clamped(p[0] - u[0] * self.steps[disk[0]], radius)]
         step = self.discs[disk[0]][3]
-        moved = [x - y * step for x, y in zip(p, u)]
-        square = moved[0] * moved[0] + moved[1] * moved[1]
-        outside = above(square, radius * radius)
-        share = scalar.select(outside, radius / scalar.sqrt(scalar.select(outside, square, 1)), 1)
-        return [x * share for x in moved]
+        return _cut([x - y * step for x, y in zip(p, u)], radius)
 
     # ------------------------------------------------------------------------------------------------- what was found
 
@@ -201,11 +208,9 @@ class ConeProblem:
         """
         *begin, proximal = now
         swept = self.swept(list(begin))
-        u = self.velocities(swept)
-        first = self._newton(swept, u, proximal)
-        u_first = self.velocities(first)
-        second = self._newton(first, u_first, proximal)
-        by_sweep, by_first = self._violation(swept, u), self._violation(first, u_first)
+        n = len(swept)
+        found = after_sweeps(self, [*swept, *swept, 0, 0, proximal], 2, "newton_step")
+        second, first, (by_first, by_sweep, _) = found[:n], found[n : 2 * n], found[2 * n :]
         by_second = self._violation(second, self.velocities(second))
         last = above(by_first, by_second)
         tried = [x if x is y else scalar.select(last, y, x) for x, y in zip(first, second)]
@@ -215,6 +220,18 @@ class ConeProblem:
         good = scalar.maximum(proximal * less, least)
         bad = scalar.select(above(proximal, jump), proximal * jump, most)  # small and large ones by turns
         return [*chosen, scalar.select(better, good, bad)]
+
+    def newton_step(self, now: list[Scalar]) -> list[Scalar]:
+        """A step of Newton's method.
+
+        Args:
+            now: impulses, and those before the last step; by how much the latter violate the law, and those before
+                them; what is added to the diagonal.
+        """
+        n = (len(now) - 3) // 2
+        p, (by_last, _, proximal) = now[:n], now[2 * n :]
+        u = self.velocities(p)
+        return [*self._newton(p, u, proximal), *p, self._violation(p, u), by_last, proximal]
 
     def velocities(self, p: Sequence[Scalar]) -> list[Scalar]:
         """Along all rows, u = w + A p."""
@@ -301,11 +318,16 @@ class ConeProblem:
         share = scalar.select(inside, 0, radius / length)
         for i, k in enumerate(disk):
             turns = [0 if len(disk) == 1 else (int(i == j) - w[i] * w[j]) * share for j in range(len(disk))]
+            sliding = [t * step for t in turns]
+            parts = [scalar.select(pressed, scalar.select(inside, int(m == k), x), 0) for m, x in zip(disk, sliding)]
             for j in range(count):
-                slides = dot([t * step for t in turns], [self.A[m][j] for m in disk])
+                if j not in disk and j != normal:
+                    K[k][j] = dot(parts, [self.A[m][j] for m in disk])
+                    continue
+                slides = dot(sliding, [self.A[m][j] for m in disk])
                 if j in disk:
                     slides = slides + (int(j == k) - turns[disk.index(j)])
-                if j == normal:
+                else:
                     slides = slides - mu * w[i]
                 stick = self.A[k][j] * (1 + proximal) if j == k else self.A[k][j]
                 K[k][j] = scalar.select(pressed, scalar.select(inside, stick, slides), int(j == k))
@@ -360,31 +382,38 @@ def _eliminated(K: list[list[Scalar]], right: list[Scalar]) -> list[Scalar]:
     n = len(K)
     if n <= UNROLLED or all(scalar.is_number(x) for row in K for x in row):
         return _written_out(K, right)
+    rest = arrays.asarray([[*row, x] for row, x in zip(K, right)])
+    upper: list[list[Scalar]] = []  # with ones on the diagonal, from there on, and the right-hand side last
+    while len(rest):
+        width = min(AT_ONCE, len(rest))
+        pivots = _upper([list(row) for row in rest[:width]])
+        upper += [row[k:] for k, row in enumerate(pivots)]
+        below, rest = rest[width:], rest[width:]
+        if len(below):
+            (rest,) = for_each(_reduced, (below,), (arrays.asarray(pivots),))
+    found: list[Scalar] = []  # from the last one backwards
+    for row in reversed(upper):
+        found.insert(0, row[-1] - dot(row[1:-1], found))
+    return found
 
-    def step(width: int) -> Callable[[Array, Array], tuple[Array, Array]]:
-        def advanced(K: Array, right: Array) -> tuple[Array, Array]:
-            """Gauss-Jordan with the first rows, which then go last; columns that are done leave on the left."""
-            rows = [[*K[i], right[i]] for i in range(width)]
-            for k in range(width):
-                pivot = 1 / rows[k][k]
-                rows[k] = [0 if j < k else x * pivot for j, x in enumerate(rows[k])]
-                for i in range(width):
-                    if i != k:
-                        factor = rows[i][k]
-                        rows[i] = [x if j < k else x - factor * y for j, (x, y) in enumerate(zip(rows[i], rows[k]))]
-            columns = [[row[j] for row in rows] for j in range(width, n + 1)]
-            others = [[x - dot(list(K[i, :width]), y) for x, y in zip([*K[i, width:], right[i]], columns)]
-                      for i in range(width, n)]  # fmt: skip
-            last = [*others, *(row[width:] for row in rows)]
-            return arrays.asarray([[*row[:-1], *[0] * width] for row in last]), arrays.asarray(
-                [row[-1] for row in last]
-            )
 
-        return advanced
+def _upper(rows: list[list[Scalar]]) -> list[list[Scalar]]:
+    """A few rows, eliminated among themselves."""
+    for k, row in enumerate(rows):
+        pivot = 1 / row[k]
+        rows[k] = [int(j == k) if j <= k else x * pivot for j, x in enumerate(row)]
+        for i in range(k + 1, len(rows)):
+            factor = rows[i][k]
+            rows[i] = [0 if j <= k else x - factor * y for j, (x, y) in enumerate(zip(rows[i], rows[k]))]
+    return rows
 
-    blocks, rest = divmod(n, AT_ONCE)
-    found = repeat(step(AT_ONCE), (arrays.asarray(K), arrays.asarray(right)), blocks)
-    return list((repeat(step(rest), found, 1) if rest else found)[1])
+
+def _reduced(row: Array, pivots: Array) -> tuple[Array]:
+    """What is left of a row without the columns of a few others."""
+    now = list(row)
+    for k, pivot in enumerate(pivots):
+        now = [*now[: k + 1], *(x - now[k] * y for x, y in zip(now[k + 1 :], pivot[k + 1 :]))]
+    return (arrays.asarray(now[len(pivots) :]),)
 
 
 def _written_out(K: list[list[Scalar]], right: list[Scalar]) -> list[Scalar]:

@@ -230,11 +230,11 @@ def convex_step(
         weights: inverse inertias at the neutral position.
         equalities: rows that hold exactly.
     """
-    delassus = Delassus(factors, rows.J, equalities)
-    before, without = ([dot(row, list(x)) for row in rows.J] for x in (v, free))
+    delassus = Delassus(factors, rows.carriers, equalities)
+    before, without = delassus.along_rows(v), delassus.along_rows(free)
     problem = _SoftProblem(layout, rows, delassus.A, before, without, h, weights)
     p = problem.solved(impulses, sweeps)
-    after = [x + dot(row, p) for x, row in zip(without, delassus.A)]
+    after = [x + y for x, y in zip(without, delassus.gained(p))]
     residual, impulse_residual = problem.residuals(p)
     mean = [(x + y) / 2 for x, y in zip(before, after)]
     pressing = [*(cone.rows[0] for cone in problem.cones[: len(layout.points)]), *layout.limit_rows]

@@ -27,14 +27,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.scalar import Scalar
 from dalembert.algorithms.triangular import TreeFactors, factor
 from dalembert.constraints.known_rank import dot, solve_of_rank
+from dalembert.contact.carriers import Carriers
 from dalembert.contact.choices import above
 from dalembert.contact.cones import NEVER, ConeProblem
+from dalembert.contact.following import Twisting
 from dalembert.contact.rows import ContactSet, RowsNow
 from dalembert.contact.strides import longest_stride
 
@@ -66,6 +69,7 @@ class RigidStep:
         stride: the longest way in this step over the thickness of what could be missed, and its speed, m/s; see
             :mod:`dalembert.contact.strides`.
         problem: what was solved, where derivatives need it.
+        delassus: of its rows.
     """
 
     v: Array
@@ -80,6 +84,7 @@ class RigidStep:
     push_work: Scalar
     stride: tuple[Scalar, Scalar]
     problem: ContactProblem | None = None
+    delassus: Delassus | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,47 +116,83 @@ class Delassus:
 
     Args:
         factors: of the inertia matrix.
-        J: the rows, lists of nv scalars.
+        carriers: the rows.
         equalities: what holds exactly, if there is anything.
+
+    Attributes:
+        inner: C M^-1 C^T of the carriers.
     """
 
-    def __init__(self, factors: TreeFactors, J: list[list[Scalar]], equalities: Equalities | None = None):
-        self.factors, self.equalities = factors, equalities
-        self._inner = [list(factors.inwards(arrays.asarray(row))) for row in J]
-        scaled = [_scaled(y, factors) for y in self._inner]
-        A: list[list[Scalar]] = [[0] * len(J) for _ in J]
-        for i in range(len(J)):
-            for j in range(i, len(J)):
-                A[i][j] = A[j][i] = dot(scaled[i], self._inner[j])
+    def __init__(self, factors: TreeFactors, carriers: Carriers, equalities: Equalities | None = None):
+        self.factors, self.carriers, self.equalities = factors, carriers, equalities
+        self._inwards = [list(factors.inwards(arrays.asarray(row))) for row in carriers.C]
+        scaled = [_scaled(y, factors) for y in self._inwards]
+        count = len(scaled)
+        inner: list[list[Scalar]] = [[0] * count for _ in scaled]
+        for i in range(count):
+            for j in range(i, count):
+                inner[i][j] = inner[j][i] = dot(scaled[i], self._inwards[j])
         if equalities is not None and len(equalities.G):
             self._held = [list(factors.inwards(row)) for row in equalities.G]
             held = [_scaled(y, factors) for y in self._held]
             S = [[dot(x, y) for y in self._held] for x in held]
-            B = [[dot(x, y) for x in held] for y in self._inner]  # rows: G M^-1 J_i^T
+            B = [[dot(x, y) for x in held] for y in self._inwards]  # rows: G M^-1 C_i^T
             self._answers = equalities.solve(S, B)
-            for i in range(len(J)):
-                for j in range(i, len(J)):
-                    A[i][j] = A[j][i] = A[i][j] - dot(B[i], self._answers[j])
+            for i in range(count):
+                for j in range(i, count):
+                    inner[i][j] = inner[j][i] = inner[i][j] - dot(B[i], self._answers[j])
         else:
             self._held, self._answers = [], []
-        self.A = A
+        self.inner = inner
+
+    @cached_property
+    def answers(self) -> list[list[Scalar]]:
+        """C M^-1 J^T: of every row what its impulse does to the carriers."""
+        found = []
+        for share in self.carriers.shares:
+            parts = list(share.values())
+            found.append([dot(parts, [line[c] for c in share]) for line in self.inner])
+        return found
+
+    @cached_property
+    def A(self) -> list[list[Scalar]]:
+        """J M^-1 J^T."""
+        shares = self.carriers.shares
+        A: list[list[Scalar]] = [[0] * len(shares) for _ in shares]
+        for i, share in enumerate(shares):
+            for j in range(i, len(shares)):
+                A[i][j] = A[j][i] = dot(list(share.values()), [self.answers[j][c] for c in share])
+        return A
+
+    def along_rows(self, v: Array) -> list[Scalar]:
+        """J v."""
+        return self.carriers.along_rows(self.of_carriers(v))
+
+    def of_carriers(self, v: Array) -> list[Scalar]:
+        """C v."""
+        return [dot(row, list(v)) for row in self.carriers.C]
+
+    def gained(self, impulses: Sequence[Scalar]) -> list[Scalar]:
+        """A p."""
+        together = self.carriers.gathered(impulses)
+        return self.carriers.along_rows([dot(row, together) for row in self.inner])
 
     def push(self, impulses: Sequence[Scalar]) -> Array:
         """The change of the velocities by impulses along the rows, nv."""
+        return self.push_carriers(self.carriers.gathered(impulses))
+
+    def push_carriers(self, together: list[Scalar]) -> Array:
+        """The same by impulses along the carriers."""
         n = len(self.factors.reciprocals)
-        total: list[Scalar] = [dot([y[k] for y in self._inner], list(impulses)) for k in range(n)]
+        total: list[Scalar] = [dot([y[k] for y in self._inwards], together) for k in range(n)]
         for k, row in enumerate(self._held):
-            answer = dot([x[k] for x in self._answers], list(impulses))
+            answer = dot([x[k] for x in self._answers], together)
             total = [t - answer * y for t, y in zip(total, row)]
         return self.factors.outwards(arrays.asarray(_scaled(total, self.factors)))
 
 
 def _scaled(y: Sequence[Scalar], factors: TreeFactors) -> list[Scalar]:
     return [x if scalar.is_zero(x) else x * r for x, r in zip(y, factors.reciprocals)]
-
-
-def _times(rows: list[list[Scalar]], v: Array) -> list[Scalar]:
-    return [dot(row, list(v)) for row in rows]
 
 
 def rigid_step(
@@ -178,12 +219,12 @@ def rigid_step(
         equalities: rows that hold exactly.
         solver: one of :data:`~dalembert.contact.cones.SOLVERS`.
     """
-    delassus = Delassus(factors, rows.J, equalities)
-    before, without = _times(rows.J, v), _times(rows.J, free)
-    problem = ContactProblem(layout, rows, delassus.A, before, without, h)
+    delassus = Delassus(factors, rows.carriers, equalities)
+    before, without = delassus.along_rows(v), delassus.along_rows(free)
+    twisting = Twisting.of(rows.carriers, delassus.inner, delassus.of_carriers(free), delassus.answers)
+    problem = ContactProblem(layout, rows, delassus.A, before, without, h, twisting)
     p = problem.solved(impulses, sweeps, solver)
-    gained = [dot(row, p) for row in delassus.A]
-    after = [x + y for x, y in zip(without, gained)]
+    after = [x + y for x, y in zip(without, delassus.gained(p))]
     residual, impulse_residual = problem.residuals(p, after)
     losses = problem.losses(p, before, after)
     normals = [point.normal for point in layout.points]
@@ -200,6 +241,7 @@ def rigid_step(
         *losses,
         longest_stride(layout, rows, before, h),
         problem,
+        delassus,
     )
 
 
@@ -212,11 +254,12 @@ class ContactProblem(ConeProblem):
         A: the Delassus matrix.
         before: J v.
         without: J v*.
+        twisting: see :class:`~dalembert.contact.cones.ConeProblem`.
     """
 
     def __init__(
         self, layout: ContactSet, rows: RowsNow, A: list[list[Scalar]], before: list[Scalar],
-        without: list[Scalar], h: Scalar,
+        without: list[Scalar], h: Scalar, twisting: Twisting | None = None,
     ):  # fmt: skip
         self.layout, self.before = layout, before
         self.pushes: dict[int, Scalar] = {}
@@ -233,7 +276,7 @@ class ContactProblem(ConeProblem):
         dry = {k: h * f for k, f in zip(layout.dry_rows, rows.dry)}
         angles = {k for k, row in enumerate(layout.rows) if row.unit == "angle"}
         ends = {k: (lower[1], upper[1]) for k, (lower, upper) in ranges.items()}
-        super().__init__(A, without, bounds, disks, ends, dry, angles)
+        super().__init__(A, without, bounds, disks, ends, dry, angles, twisting)
         self.ended = {k: (lower[0], upper[0]) for k, (lower, upper) in ranges.items() if not self.empty[k]}
 
     def modes(self, p: list[Scalar], u: list[Scalar]) -> list[Scalar]:

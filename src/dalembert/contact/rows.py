@@ -14,9 +14,10 @@ rows, too, but those of :mod:`dalembert.constraints.rows`: they hold exactly and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from typing import Any
 
 from dalembert.algebra import arrays, scalar
@@ -26,6 +27,7 @@ from dalembert.algebra.transform import Transform
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.joint_forces import joint_forces
 from dalembert.constraints.state import State
+from dalembert.contact.carriers import ENTRIES, Carriers, carried
 from dalembert.contact.geometry import contact_points, is_supported, no_pair, point_names
 from dalembert.contact.pairs import above
 from dalembert.errors import ArgumentError, UnsupportedError
@@ -70,6 +72,11 @@ class PointRows:
     normal: int
     disks: tuple[tuple[tuple[int, ...], str], ...]
 
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """All of them."""
+        return (self.normal, *(row for disk, _ in self.disks for row in disk))
+
 
 @dataclass(frozen=True, eq=False)
 class PointState:
@@ -97,12 +104,14 @@ class RowsNow:
         points: gap and contact of every point.
         limits: for every limited joint its distances to the lower and the upper end, m or rad.
         dry: for every joint with dry friction the largest force, N or N m.
+        carriers: fewer velocities of which the rows are combinations.
     """
 
     J: list[list[Scalar]]
     points: list[PointState]
     limits: list[tuple[Scalar, Scalar]]
     dry: list[Scalar]
+    carriers: Carriers
 
 
 class ContactSet:
@@ -141,6 +150,7 @@ class ContactSet:
         for item in self._items(mechanism):
             self._add_contact(item)
         names = velocity_names(mechanism)
+        self.runs = self._runs()
         self.limit_rows = tuple(
             self._add(ContactRow(joint, "limit", _unit(mechanism, mechanism.v_slice(joint).start), "range"))
             for joint in self.limited
@@ -149,6 +159,12 @@ class ContactSet:
 
     def _items(self, mechanism: Mechanism) -> list[Contact]:
         return [item for item in mechanism.contacts if item.name in self.names]
+
+    def _runs(self) -> tuple[tuple[int, ...], ...]:
+        """Points between the same two bodies, one after the other, that have more rows than a twist has entries."""
+        bodies = {item.name: (item.a, item.b) for item in self._items(self.mechanism)}
+        runs = (tuple(run) for _, run in groupby(range(len(self.points)), lambda k: bodies[self.points[k].contact]))
+        return tuple(run for run in runs if sum(len(self.points[k].rows) for k in run) > ENTRIES)
 
     def _add(self, row: ContactRow) -> int:
         self.rows += (row,)
@@ -191,8 +207,13 @@ class ContactSet:
         nv = state.mechanism.nv
         J: list[list[Scalar]] = [[0] * nv for _ in self.rows]
         points: list[PointState] = []
+        twists: list[list[list[Scalar]]] = []
+        shares: dict[int, list[Scalar]] = {}
         for item in self._items(state.mechanism):
-            points += self._contact_at(item, state, J, self.points[len(points) :], placed, halfway)
+            own = self.points[len(points) :]
+            found, twist = self._contact_at(item, state, J, shares, own, placed, halfway)
+            points += found
+            twists += [twist] * len(found)
         limits = []
         for row, joint in zip(self.limit_rows, self.limited):
             x, k, gain = state.coordinate(joint)
@@ -205,12 +226,16 @@ class ContactSet:
             for row, k in zip(self.dry_rows, self.dry):
                 J[row][k] = 1
                 dry.append(0 if largest is None else largest[k])
-        return RowsNow(J, points, limits, dry)
+        together = [
+            (twists[run[0]], {row: shares[row] for k in run for row in self.points[k].rows}) for run in self.runs
+        ]
+        return RowsNow(J, points, limits, dry, carried(J, together))
 
     def _contact_at(
-        self, item: Contact, state: State, J: list[list[Scalar]], places: Sequence[PointRows], placed: bool,
-        halfway: bool,
-    ) -> list[PointState]:  # fmt: skip
+        self, item: Contact, state: State, J: list[list[Scalar]], shares: dict[int, list[Scalar]],
+        places: Sequence[PointRows], placed: bool, halfway: bool,
+    ) -> tuple[list[PointState], list[list[Scalar]]]:  # fmt: skip
+        """The points of a contact, and the twist of its bodies at the origin of the first; fills J and shares."""
         a, b = state.place(item.a), state.place(item.b)
         pair = Pair(state, b, a)  # seen from the last link that carries both, which is the world for a ground
         at_b, at_a = (Transform(chain.rotation, chain.position) for chain in (pair.a, pair.b))
@@ -220,12 +245,10 @@ class ContactSet:
             axes = contact_axes(point.normal, fixed=item.b == WORLD)
             on_body = item.b == WORLD and not halfway
             place = point.point_a if on_body else (point.point_a + point.point_b) / 2
-            moving, still = pair.b.columns(place), pair.a.columns(place)
-            for k in {*moving, *still}:
-                turn, move = moving.get(k, (None, None))
-                if k in still:
-                    other = still[k]
-                    turn, move = (-x if y is None else y - x for x, y in zip(other, (turn, move)))
+            arm = place - at_a.translation
+            for row, turns, axis in zip(rows.rows, self._turns(rows), _axes_of(rows, axes)):
+                shares[row] = [0, 0, 0, *axis] if turns else [*axis, *cross(arm, axis)]
+            for k, turn, move in _relative(pair, place):
                 slide = arrays.product(axes, arrays.asarray(move))
                 J[rows.normal][k] = slide[0]
                 for disk, coefficient in rows.disks:
@@ -240,7 +263,34 @@ class ContactSet:
             else:
                 world = arrays.stack([common.rotate(axis) for axis in axes])
                 found.append(PointState(point.gap, item, common.apply(place), world))
-        return found
+        twist: list[list[Scalar]] = [[0] * state.mechanism.nv for _ in range(ENTRIES)]
+        for k, turn, move in _relative(pair, at_a.translation):
+            for j, x in enumerate((*move, *turn)):
+                twist[j][k] = x
+        return found, twist
+
+    def _turns(self, rows: PointRows) -> list[bool]:
+        """Of the rows of a point which are angles."""
+        return [self.rows[row].unit == "angle" for row in rows.rows]
+
+
+def _axes_of(rows: PointRows, axes: Array) -> list[Array]:
+    """Of each row of a point the axis along which, or about which, it measures."""
+    about = {"friction": [axes[1], axes[2]], "torsional": [axes[0]], "rolling": [axes[1], axes[2]]}
+    return [axes[0], *(axis for _, coefficient in rows.disks for axis in about[coefficient])]
+
+
+def _relative(pair: Pair, place: Array) -> Iterator[tuple[int, Array, Array]]:
+    """By velocity how it turns and moves what is at a place, relative to what the other body has there."""
+    moving, still = pair.b.columns(place), pair.a.columns(place)
+    for k in {*moving, *still}:
+        if k not in still:
+            turn, move = moving[k]
+        elif k not in moving:
+            turn, move = -still[k][0], -still[k][1]
+        else:
+            turn, move = moving[k][0] - still[k][0], moving[k][1] - still[k][1]
+        yield k, turn, move
 
 
 def contact_axes(normal: Array, fixed: bool = False) -> Array:

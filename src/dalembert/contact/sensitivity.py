@@ -20,6 +20,7 @@ from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.scalar import Scalar
 from dalembert.constraints.known_rank import dot
+from dalembert.contact.carriers import Carriers
 from dalembert.contact.pairs import above
 from dalembert.contact.rigid import ContactProblem
 
@@ -35,6 +36,7 @@ Slope = Callable[[Scalar, list[Scalar]], list[Scalar]]
 
 def impulse_derivatives(
     problem: ContactProblem,
+    carriers: Carriers,
     impulses: Array,
     u: Array,
     du: Array,
@@ -45,10 +47,11 @@ def impulse_derivatives(
     distances: dict[int, tuple[Scalar, ...]],
     numbers: Sequence[Scalar] = (),
 ) -> Array:
-    """dp along several directions, (rows, k).
+    """G^T dp along several directions: of the impulses along the carriers, (carriers, k).
 
     Args:
         problem: what was solved.
+        carriers: of its rows, by which the change of all velocities goes.
         impulses: that were found.
         u: velocities along the rows after the step.
         du: their derivatives at held impulses, (rows, k).
@@ -97,7 +100,12 @@ def impulse_derivatives(
         right[k] = [scalar.select(holds, x, sign * y) for x, y in zip(right[k], number_change(most))]
     for normal, disk in problem.disks:
         _disk(problem, normal, disk, p, u, du, number_change(problem.coefficients[disk[0]]), K, right)
-    return arrays.asarray(_solved(K, right)).reshape(count, width)
+    shares = arrays.asarray([[share.get(c, 0) for c in range(len(carriers.C))] for share in carriers.shares])
+    shares = shares.reshape(count, len(carriers.C))
+    if len(carriers.C) < count:  # K^-T G has fewer columns than there are directions
+        answers = arrays.asarray(_solved([list(column) for column in zip(*K)], shares.tolist()))
+        return arrays.product(arrays.asarray(answers.T), arrays.asarray(right).reshape(count, width))
+    return arrays.product(arrays.asarray(shares.T), arrays.asarray(_solved(K, right)).reshape(count, width))
 
 
 def _disk(

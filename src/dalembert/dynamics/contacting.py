@@ -117,10 +117,11 @@ def _varies(x: Scalar) -> bool:
 
 
 def _free(s: Setting, q: Array, v: Array, tau: Array, t: Scalar) -> Array:
-    """Accelerations without contacts."""
+    """Accelerations without contacts; of trees by the factors of the inertia matrix that contacts need anyway."""
     if s.constraints.count or s.forces.names:
         return constrained.forward_dynamics(_smooth(s), q, v, tau, t)
-    return tree.forward_dynamics(_smooth(s), q, v, tau)
+    factors = factor(constrained.mass_matrix(s, q), s.tree.velocity_parents)
+    return factors.solve(tau - tree.bias(_smooth(s), q, v))
 
 
 def _one_step(s: Setting, q: Array, v: Array, tau: Array, impulses: Array, h: Scalar, t: Scalar) -> RigidStep:
@@ -211,21 +212,21 @@ class _Changes:
         return {k: tuple(map(change, ends)) for k, ends in self.distances.items()}
 
     def velocities(
-        self, dv: Array, du: Array, gaps: dict[int, tuple[Array, ...]], before: Array, without: Array, inverse: Array,
+        self, dv: Array, du: Array, gaps: dict[int, tuple[Array, ...]], before: Array, without: Array,
         numbers: Sequence[Scalar] = (),
     ) -> Array:  # fmt: skip
         """Changes of the velocities after the step, impulses included, (nv, k).
 
         Args:
             dv: those at held impulses.
-            inverse: velocities by impulses along the coordinates.
             du, gaps, before, without, numbers: see :func:`~dalembert.contact.sensitivity.impulse_derivatives`.
         """
-        u = product(self.J, self.after)
-        dp = impulse_derivatives(
-            self.problem, self.p, u, du, gaps, before, without, self.slope, self.distances, numbers
+        delassus, u = self.found.delassus, product(self.J, self.after)
+        assert delassus is not None
+        changes = impulse_derivatives(
+            self.problem, delassus.carriers, self.p, u, du, gaps, before, without, self.slope, self.distances, numbers
         )  # fmt: skip
-        return dv + product(inverse, product(arrays.asarray(self.J.T), dp))
+        return dv + arrays.stack([delassus.push_carriers(list(change)) for change in changes.T]).T
 
     def together(self, dv: Array, by_q: Array | None = None) -> Array:
         """Changes of positions, along tangent vectors, over those of velocities, (2 nv, k).
@@ -252,18 +253,19 @@ def contact_step_derivatives(
     def along_q(values: Array, *held: Array) -> Array:
         return step.along(values, q, Gamma, *held)
 
-    def velocity_change(forces: Array, extra: Array) -> tuple[Array, Array]:
+    def velocity_change(forces: Array, extra: Array) -> Array:
         """Of v + h a under generalised forces that change with q by themselves, (n, 3 n)."""
         if s.constraints.count or s.forces.names:
             a = step.accelerations(forces)
             by_q, by_v, inverse = along_q(a, forces), step.along(a, v, unit, forces), step.along(a, forces, unit)
+            by_q = by_q + product(inverse, extra)
         else:
-            by_q, by_v, inverse = tree.forward_dynamics_derivatives(_smooth(s), q, v, forces)
-        return np.concatenate([h * (by_q + product(inverse, extra)), unit + h * by_v, h * inverse], axis=1), inverse
+            by_q, by_v, inverse = tree.forward_dynamics_derivatives(_smooth(s), q, v, forces, extra)
+        return np.concatenate([h * by_q, unit + h * by_v, h * inverse], axis=1)
 
     push = product(arrays.asarray(J.T), step.p) / h
-    dv, inverse = velocity_change(tau + push, along_q(push, step.p))
-    free, _ = velocity_change(tau, zeros)
+    dv = velocity_change(tau + push, along_q(push, step.p))
+    free = velocity_change(tau, zeros)
     still = np.zeros((step.count, 2 * n), dtype=int)
 
     def row_change(speed: Array, change: Array) -> Array:
@@ -274,7 +276,7 @@ def contact_step_derivatives(
     before = row_change(v, np.concatenate([zeros, unit, zeros], axis=1))
     without = row_change(v + h * step.accelerations(tau), free)
     gaps = step.gaps(q, Gamma, 3 * n)
-    dv = step.velocities(dv, row_change(after, dv), gaps, before, without, inverse)
+    dv = step.velocities(dv, row_change(after, dv), gaps, before, without)
     whole = step.together(dv, along_q(step.moved, after))
     return whole[:, : 2 * n], whole[:, 2 * n :]
 
@@ -297,12 +299,11 @@ def contact_step_sensitivity(
 
     forces = tau + product(arrays.asarray(step.J.T), step.p) / h
     dv = h * along(step.accelerations(forces), step.p)
-    inverse = step.along(step.accelerations(forces), forces, arrays.identity(s.nv))
     du = along(product(step.J, step.after), step.after) + product(step.J, dv)
     before = along(product(step.J, v))
     without = along(product(step.J, v + h * step.accelerations(tau)))
     gaps = step.gaps(variables, unit, len(numbers))
-    return step.together(step.velocities(dv, du, gaps, before, without, inverse, numbers))
+    return step.together(step.velocities(dv, du, gaps, before, without, numbers))
 
 
 def contact_points(s: Setting, q: Array) -> tuple[Array, Array, Array]:

@@ -84,14 +84,20 @@ def sensitivities(s: Setting, q: Array, v: Array, a: Array) -> tuple[Array, Arra
     return found.tau + s.joints.of(v, a), D, V, found.P
 
 
-def forward_dynamics_derivatives(s: Setting, q: Array, v: Array, tau: Array) -> tuple[Array, Array, Array]:
-    """d a = -D^-1 P dq - D^-1 V dv + D^-1 dtau (7.2.2)."""
+def forward_dynamics_derivatives(
+    s: Setting, q: Array, v: Array, tau: Array, stiffness: Array | None = None
+) -> tuple[Array, Array, Array]:
+    """d a = -D^-1 P dq - D^-1 V dv + D^-1 dtau (7.2.2).
+
+    Args:
+        stiffness: how tau changes with q by itself, (n, n).
+    """
     D = with_armature(generalized_links(s.tree, q), s.joints.armature)
     factors = factor(D, s.tree.velocity_parents)
     a = factors.solve(tau - bias(s, q, v))
     found = sensitivity(s.tree, q, v, a, s.loads)  # computes D in the same way
     V = with_armature(found.V, s.joints.damping)
-    return factors.slopes(-found.P, -V)
+    return factors.slopes(-found.P if stiffness is None else stiffness - found.P, -V)
 
 
 def linearize(s: Setting, q: Array, v: Array, tau: Array) -> tuple[Array, Array]:

@@ -31,6 +31,12 @@ METHOD = "semi-implicit-euler"
 DEEP = 1e-3
 """A depth at the start, m, beyond which somebody must decide; less is what steps leave, and take away again."""
 
+MOST_SWEEPS = 10_000
+"""How far simulate goes on with a step whose contacts have not converged, where nobody chose the number of sweeps."""
+
+MOST_POLISHED = 64
+"""Rows up to which such a step is left to Newton's method in the end; with more, that takes long to compile."""
+
 LIFTS = 20
 """How often a lift is corrected: normals of curved grounds change with the position."""
 
@@ -204,6 +210,7 @@ def march(
     x: np.ndarray,
     hold: float | None,
     progress: bool | None,
+    patient: bool,
 ) -> Trajectory:
     """One motion in steps with contacts.
 
@@ -216,6 +223,8 @@ def march(
         step: the longest step, s.
         x: state at the start.
         hold: period of a digital controller, s, or None.
+        patient: go on with the sweeps of a step until it has converged, up to :data:`MOST_SWEEPS`, and then by
+            Newton's method.
     """
     dynamics, model = system.dynamics, system.mechanism
     kernel = dynamics.kernel("contact_step", sweeps=law.sweeps, solver=law.solver)
@@ -226,7 +235,7 @@ def march(
     last = () if values is None else (values,)
     began, status, failed = time.perf_counter(), "finished", None
     kept: list[tuple[Any, ...]] = []
-    t0, used, periods, made = float(times[0]), 0.0, 0, 0
+    t0, used, periods, made, most, polished = float(times[0]), 0.0, 0, 0, law.sweeps, 0
     bounds = times if chosen else times[[0, -1]]
 
     def keep(t: float, h: float) -> None:
@@ -247,7 +256,16 @@ def march(
                     tau = inputs.control(t, q, v)
                     loads = (inputs.wrenches(t, q, v),) if dynamics.wrenches else ()
                     start = impulses * (h / used) if used and used != h else impulses
-                    found = kernel(q, v, tau, start, *loads, np.float64(h), np.float64(t), *last)
+                    rest = (*loads, np.float64(h), np.float64(t), *last)
+                    found, swept = kernel(q, v, tau, start, *rest), law.sweeps
+                    while patient and swept < MOST_SWEEPS and found[3] > UNCONVERGED:
+                        found = kernel(q, v, tau, found[2], *rest)  # sweeps remember nothing but the impulses
+                        swept += law.sweeps
+                    if patient and found[3] > UNCONVERGED and law.law == "rigid" and rows <= MOST_POLISHED:
+                        newton = dynamics.kernel("contact_step", sweeps=law.sweeps, solver="newton")
+                        found = min(found, newton(q, v, tau, found[2], *rest), key=lambda x: float(x[3]))
+                        polished += 1
+                    most = max(most, swept)
                     after = np.concatenate(found[:2])
                     if not np.isfinite(after).all():
                         guess = ": the step is too long, or the mass matrix is singular on the way"
@@ -272,8 +290,10 @@ def march(
         status = "interrupted"
     columns = [np.array([row[k] for row in kept]) for k in range(8)]
     ts, qs, vs, taus, wrenches, pushes, report, steps = columns
-    info = {"method": METHOD, "law": law.law, "sweeps": law.sweeps, "solver": law.solver, "evaluations": made,
-            "seconds": time.perf_counter() - began, "singular": ()}  # fmt: skip
+    info = {
+        "method": METHOD, "law": law.law, "sweeps": law.sweeps, "most_sweeps": most, "polished": polished,
+        "solver": law.solver, "evaluations": made, "seconds": time.perf_counter() - began, "singular": (),
+    }  # fmt: skip
     if hold is not None:
         info |= {"hold": hold, "held_from": t0}
     contacts = ContactHistory(dynamics, ts, qs, pushes, report, steps, (pushes[-1], report[-1]), values)

@@ -108,6 +108,18 @@ class TracedEquations:
         _, G, rate, _ = self._quantities("constraints", q=q, v=v, t=t)
         return a + self.system.relaxation * self._pushed(q, G[rows], rate[rows] - product(G[rows], v), pivots)
 
+    def acceleration_by(self, M: Array, t: Scalar, q: Array, v: Array) -> Array:
+        """The same where the inertia matrix is factored in any case: of trees by its factors.
+
+        Args:
+            M: inertia matrix.
+        """
+        if not self.system.dynamics.is_tree:
+            return self.acceleration(t, q, v)
+        q = self.normalised(q)
+        bias = self._quantity("bias", q=q, v=v, t=t)
+        return factor(M, self._tree.velocity_parents).solve(self.control(t, q, v) - bias)
+
     def tangent(self, t: Scalar, q: Array, v: Array) -> Array:
         """v + M^-1 G^T mu, with multipliers mu such that violations phi of positions decay, d phi/dt = -w phi (C. W.
         Gear, B. Leimkuhler, G. K. Gupta, J. Comput. Appl. Math. 12-13, 1985; there phi = 0, w being infinite).

@@ -1,6 +1,6 @@
 """Semi-implicit Euler with rigid or soft contacts: the free velocity after a step, impulses on it, then the position.
 
-First order. Where nothing touches, this is semi-implicit Euler to the last digit.
+First order. Where nothing touches, this is semi-implicit Euler, to rounding.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class RigidContact:
         setting = dynamics.setting(parameters)
         place = system.normalised(q)
         smooth = tuple(name for name in dynamics.include if name != "friction")  # which is a row here
-        a = system.including(smooth).acceleration(t, q, v)
         M = system.mass_matrix(place)
+        a = system.including(smooth).acceleration_by(M, t, q, v)
         G = system.rows(t, place, v) if dynamics.constraints.count else np.zeros((0, len(v)))
         found = stepped(setting, place, v, a, M, G, impulses, h, t, self.sweeps, self.solver)
         sums = [
