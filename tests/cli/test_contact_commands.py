@@ -54,6 +54,44 @@ def test_laws_and_slopes(capsys, ball):
     assert abs(along - 5 / 7 * 9.81 * np.sin(np.radians(20)) * 0.5) < 0.02  # it rolls, but for a first small fall
 
 
+ROCKER = """
+name = "rocker"
+[[body]]
+name = "foot"
+mass = 0.02
+inertia = [1e-5, 1e-5, 1e-5]
+collisions = [{ kind = "box", size = [0.3, 0.2, 0.02] }]
+[[body]]
+name = "trunk"
+mass = 60
+center = [0, 0, 0.8]
+inertia = [5, 5, 1]
+[[joint]]
+name = "base"
+kind = "free"
+parent = "world"
+child = "foot"
+[[joint]]
+name = "ankle"
+kind = "revolute"
+parent = "foot"
+child = "trunk"
+axis = "y"
+"""
+
+
+@pytest.mark.parametrize("stiffness", [(), ("--stiffness", "1e7")])
+def test_springs_carry_the_weight_and_are_no_stiffer_than_steps_can_follow(capsys, tmp_path, stiffness):
+    """A heavy trunk on a light foot: stands by default, and the motion stays finite whatever is asked for."""
+    (tmp_path / "rocker.toml").write_text(ROCKER)
+    words = ("simulate", str(tmp_path / "rocker.toml"), "--ground", "--control", "springs", *stiffness, "--time", "0.3")
+    told = run(capsys, *words, "--json").json
+    assert abs(told["q"]["last"][-1]) < 0.1 and told["status"] == "finished"
+    spring = next(remark for remark in told["remarks"] if remark.startswith("springs: "))
+    assert spring.startswith("springs: 1e+07" if stiffness else "springs: 9")
+    assert "1 light joints softer, for steps of 0.001 s" in spring if stiffness else True
+
+
 def test_contacts_are_shown_with_what_was_left_out(capsys, ball):
     told = run(capsys, "show", ball, "--ground", "--json").json
     assert told["contacts"][0]["shape_a"]["in_words"] == "sphere 0.1" and told["left_out"] == []

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from dalembert.dynamics import Dynamics
-    from dalembert.model import Mechanism
     from dalembert.simulation import Trajectory
     from dalembert.simulation.contact_history import ContactHistory
 
@@ -53,6 +52,9 @@ CONTROLS = {
 DAMPING_TIME = 0.03
 """Of --control springs, s: damping over stiffness."""
 
+STEP = 1e-3
+"""Length of steps that is not given, s."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
@@ -65,8 +67,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a constant generalised force; may be repeated",
     )  # fmt: skip
     group.add_argument(
-        "--stiffness", type=real(0, 1e9), help="of --control hold, 1/s^2, or springs, N m/rad or N/m (default 100)"
-    )
+        "--stiffness", type=real(0, 1e9),
+        help="of --control hold, 1/s^2 (default 100), or springs, N m/rad or N/m (default: what carries the weight)",
+    )  # fmt: skip
     group.add_argument(
         "--method", help="DOP853, Radau, ..., rk4, variational, ... (default DOP853, or what the law of contact needs)"
     )
@@ -111,7 +114,8 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
         remarks += lifted
     remarks += selection.notes if selection is not None else ()
     times = np.linspace(0, options.time, options.samples) if options.samples else options.time
-    control = _control(options, system, q)
+    control, held_back = _control(options, system, q)
+    remarks += held_back
     terminal.progress()
     motion = simulate(
         system, q, v, times, control=control, method=options.method, rtol=options.rtol, step=options.step,
@@ -154,8 +158,8 @@ def _lifted(system: Dynamics, q: np.ndarray, wanted: bool) -> tuple[np.ndarray, 
     return free, [f"lifted by {rise:.4g} m, until nothing overlaps"] if rise else []
 
 
-def _control(options: argparse.Namespace, system: Any, q0: np.ndarray) -> Any:
-    """Constant forces, or a function of (t, q, v), or None."""
+def _control(options: argparse.Namespace, system: Any, q0: np.ndarray) -> tuple[Any, list[str]]:
+    """Constant forces, or a function of (t, q, v), or None; and what there is to say about it."""
     import numpy as np
 
     from dalembert.dynamics import Dynamics
@@ -163,34 +167,54 @@ def _control(options: argparse.Namespace, system: Any, q0: np.ndarray) -> Any:
 
     model = system.mechanism
     if options.force:
-        return as_velocity(model, vector(options.force, "--force"), name="--force")
+        return as_velocity(model, vector(options.force, "--force"), name="--force"), []
     if options.control == "zero":
-        return None
-    stiffness = 100.0 if options.stiffness is None else options.stiffness
-    if options.control == "springs":
-        return _springs(model, q0, stiffness)
+        return None, []
     tree = (
         system if system.is_tree and not model.contacts else Dynamics(model, constraints=(), elements=(), contacts=())
     )
     if options.control == "gravity":
-        return lambda t, q, v: tree.gravity(q)
-    return _holding(tree, q0, np.full(model.nv, stiffness))
+        return lambda t, q, v: tree.gravity(q), []
+    if options.control == "springs":
+        return _springs(tree, q0, options.stiffness, (options.step or STEP) if system.contacts.points else 0.0)
+    return _holding(tree, q0, np.full(model.nv, 100.0 if options.stiffness is None else options.stiffness)), []
 
 
-def _springs(model: Mechanism, q0: np.ndarray, stiffness: float) -> Callable[..., Any]:
-    """PD control of every joint of one degree, as walking robots have it: no force on a floating base."""
+def _springs(
+    tree: Dynamics, q0: np.ndarray, stiffness: float | None, step: float
+) -> tuple[Callable[..., Any], list[str]]:
+    """PD control of every joint of one degree, as walking robots have it: no force on a floating base. Springs and
+    dampers are no stiffer than steps of this length can follow, by the inertia that a joint feels."""
     import numpy as np
 
+    from dalembert.kinematics import center_of_mass, link_poses
+
+    model = tree.mechanism
     joints = [joint for joint in model.joints if joint.nq == 1 and joint.mimic is None]
     places = [model.q_slice(joint.name).start for joint in joints]
     speeds = [model.v_slice(joint.name).start for joint in joints]
+    if stiffness is None:
+        g, mass = np.asarray(model.gravity, dtype=float), sum(float(body.inertia.mass) for body in model.bodies)
+        up = -g / (np.linalg.norm(g) or 1.0)
+        heights = [float(up @ pose.translation) for pose in link_poses(model.tree, q0)]
+        tall = float(up @ np.asarray(center_of_mass(model, q0), dtype=float)) - min(heights)
+        stiffness = 2 * mass * float(np.linalg.norm(g)) * tall or 100.0
+    k, d = np.full(len(joints), stiffness), np.full(len(joints), DAMPING_TIME * stiffness)
+    remarks = []
+    if step:
+        felt = 1 / np.diag(np.linalg.pinv(np.asarray(tree.evaluate("mass_matrix", q0), dtype=float)))[speeds]
+        soft = k > felt / (4 * step**2)
+        k, d = np.minimum(k, felt / (4 * step**2)), np.minimum(d, felt / (2 * step))
+        remarks = [f"springs: {stiffness:.3g} N m/rad or N/m, times {DAMPING_TIME} s of damping"]
+        if soft.any():
+            remarks[0] += f"; {int(soft.sum())} light joints softer, for steps of {step:g} s"
 
     def control(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         tau = np.zeros(model.nv)
-        tau[speeds] = -stiffness * (q[places] - q0[places] + DAMPING_TIME * v[speeds])
+        tau[speeds] = -k * (q[places] - q0[places]) - d * v[speeds]
         return tau
 
-    return control
+    return control, remarks
 
 
 def _holding(tree: Dynamics, q0: np.ndarray, stiffness: np.ndarray) -> Callable[..., Any]:
