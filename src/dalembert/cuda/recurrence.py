@@ -14,7 +14,7 @@ Driven row k holds for the steps k hold to (k + 1) hold. An input with one value
 ``shared_inputs`` set. Records lie with trajectories side by side, so that the threads of a warp write whole lines.
 
 Steps of humanoids with contacts have four times as many values as a thread has registers. They are printed as functions
-that pass values on through memory. Those passed on soonest wait in shared memory, which has nothing else to do here; the
+that pass values on through memory. Those passed on soonest wait in shared memory, which has nothing else to do; the
 others lie so that one instruction moves several. Blocks have as many threads as give all multiprocessors work.
 """
 
@@ -49,7 +49,7 @@ from dalembert.native.deferred import Deferred
 from dalembert.printing.c_family import Near, Real, check_real, comment, functions, interface
 from dalembert.printing.names import C_RESERVED, Names
 from dalembert.tracing.cost import max_live, mean_excess
-from dalembert.tracing.passes import optimise
+from dalembert.tracing.passes import optimise, schedule
 from dalembert.tracing.program import Port, Program
 
 
@@ -89,8 +89,10 @@ class CudaRecurrence:
             room: bytes of shared memory that a block can have on the device.
         """
         real, program = REALS[np.dtype(dtype)], self.program
-        if max_live(program.nodes, program.loops) > REGISTER_VALUES[real]:
+        if mean_excess(program.nodes, REGISTER_VALUES[real]) > WAITING_VALUES:
             program = optimise(program)
+        elif max_live(program.nodes, program.loops) > REGISTER_VALUES[real]:
+            program = schedule(program)  # for what a compiler orders itself, fewer operations are not worth more values
         return stepper_source(program, self.state, self.held, self.driven, real, room=room)
 
     def _get(self, device: int, dtype: np.dtype) -> tuple[Any, StepperSource, int]:
