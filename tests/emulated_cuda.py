@@ -157,6 +157,51 @@ class Emulated:
         assert result == 0, ("", "threads wait for each other", "shared memory is written behind its end")[result]
 
 
+class EmulatedSteps:
+    """A stepping loop compiled for the processor; its threads never wait for each other, so one runs after the other.
+
+    Args:
+        source: a StepperSource.
+        made: the recurrence that it is of, without driven inputs and with the length of a step as all that is held.
+        dtype: of its numbers.
+        folder: where to compile.
+    """
+
+    def __init__(self, source, made, dtype, folder):
+        self.dtype, self.state = np.dtype(dtype), made.state
+        real = "double" if self.dtype.itemsize == 8 else "float"
+        ports = len(made.state)
+        text = re.sub(r'asm\("rcp[^;]*;"[^;]*;', "r = roughly(x);", source.source)
+        text = re.sub(r'#pragma unroll.*|_Pragma\("unroll 1"\)', "", text)
+        given = ", ".join([*(f"a[{k}]" for k in range(2 * ports + 1)), *["nullptr"] * ports])
+        shared = re.search(r"extern __shared__ \w+ (\w+)\[", text)
+        room = f"alignas(16) {real} {shared[1] if shared else 'memory'}[{source.shared // self.dtype.itemsize + 1}];"
+        run = f"""
+extern "C" void run({real} **a, long long n, long long count, int blocks, int threads)
+{{
+    gridDim.x = blocks; blockDim.x = threads;
+    for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x)
+        for (threadIdx.x = 0; threadIdx.x < threads; ++threadIdx.x)
+            {source.kernel}({given}, {1 << ports}u, n, 0, count, count + 1, count + 1, 1);
+}}
+"""
+        whole = "\n".join([BEFORE, "static Place blockDim;", room, text, run])
+        (folder / "steps.cpp").write_text(whole.replace("#define __align__(n)", "#define __align__(n) alignas(n)"))
+        command = ["g++", "-std=c++17", "-O1", "-w", "-mfma", "-fPIC", "-shared", "steps.cpp", "-o", "steps.so"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        self._library = ctypes.CDLL(str(folder / "steps.so"))
+
+    def __call__(self, start, h, count, blocks, threads):
+        """The states after so many steps."""
+        given = [np.ascontiguousarray(x, self.dtype) for x in (*start, np.array([h]))]
+        final = [np.full_like(x, np.nan) for x in given[:-1]]
+        arrays = [*given, *final]
+        pointers = (ctypes.c_void_p * len(arrays))(*(x.ctypes.data for x in arrays))
+        self._library.run(pointers, ctypes.c_longlong(len(start[0])), ctypes.c_longlong(count), blocks, threads)
+        return final
+
+
 def guarded(count, shape, dtype, shift=0):
     """An array of NaN with more of them around it, and the whole; it may begin off the alignment of copies."""
     size = count * int(np.prod(shape, dtype=int))

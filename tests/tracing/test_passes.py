@@ -3,13 +3,16 @@ more."""
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import looped_programs
 from dalembert.errors import ArgumentError
-from dalembert.tracing.cost import Cost, cost, max_live, weight
+from dalembert.tracing.cost import Cost, cost, max_live, mean_excess, weight
 from dalembert.tracing.derivatives import jacobian
 from dalembert.tracing.evaluate import evaluate
 from dalembert.tracing.passes import (
@@ -222,11 +225,11 @@ def test_scheduling_is_never_worse_than_the_order_it_got(seed):
     assert max_live(schedule(program).nodes) <= max_live(program.nodes) + 1
 
 
-@given(SEEDS, st.integers(1, 40))
-@settings(max_examples=40, deadline=None)
-def test_pieces_can_be_executed_through_their_workspace(seed, size):
+@given(SEEDS, st.integers(1, 40), st.integers(0, 8))
+@settings(max_examples=60, deadline=None)
+def test_pieces_can_be_executed_through_their_workspace(seed, size, near):
     program = random_program(seed)
-    chunks = chunk(program, size)
+    chunks = chunk(program, size, near)
     assert chunks.pieces[0].start == 0 and chunks.pieces[-1].stop == len(program.nodes)
     workspace = [None] * chunks.slots
     computed = set()
@@ -245,6 +248,40 @@ def test_pieces_can_be_executed_through_their_workspace(seed, size):
             assert program.nodes[node].op not in PREDICATES
             workspace[slot] = node
     assert len(computed) == len(program.nodes)
+
+
+def test_mean_excess_is_what_the_largest_one_bounds(slopes):
+    most, length = max_live(slopes.nodes), len(slopes.nodes)
+    found = [mean_excess(slopes.nodes, room) for room in range(most + 1)]
+    assert found[most] == 0
+    assert 0 < found[most - 1] * length <= length
+    assert all(0 <= few - more <= 1 for few, more in pairwise(found))  # room for one more saves one at most
+
+
+def test_fast_memory_is_used_as_far_as_it_goes(slopes):
+    program = schedule(slopes)
+    plain = chunk(program, 100)
+    needed = plain.slots
+
+    def near_accesses(near):
+        pieces = chunk(program, 100, near).pieces
+        return sum(slot < near for piece in pieces for slot in (*piece.loads.values(), *piece.stores.values()))
+
+    every = sum(len(piece.loads) + len(piece.stores) for piece in plain.pieces)
+    found = [near_accesses(near) for near in (0, needed // 4, needed // 2, needed)]
+    assert found[0] == 0 and found[-1] == every
+    assert found == sorted(set(found))
+    assert found[1] > every * 0.25  # those used best are there: a quarter of the room takes more than its share
+
+
+def test_loops_are_pieces_of_their_own_beside_fast_memory():
+    program = optimise(looped_programs.wanderer())
+    pieces = chunk(program, 5, 3).pieces
+    loops = [k for k, node in enumerate(program.nodes) if node.op == "loop"]
+    assert loops and {piece.start for piece in pieces} >= set(loops)
+    for piece in pieces:
+        inside = [program.nodes[k].op in ("loop", "element") for k in range(piece.start, piece.stop)]
+        assert all(inside) if inside[0] else not any(inside)
 
 
 def test_pieces_have_the_size_asked_for(slopes):

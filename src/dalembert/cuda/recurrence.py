@@ -12,26 +12,44 @@
 Steps ``begin`` to ``begin + count`` are done. Record 0 is the state before step 0, record r that after step r every.
 Driven row k holds for the steps k hold to (k + 1) hold. An input with one value for all trajectories has its bit in
 ``shared_inputs`` set. Records lie with trajectories side by side, so that the threads of a warp write whole lines.
+
+Steps of humanoids with contacts have four times as many values as a thread has registers. They are printed as functions
+that pass values on through memory. Those passed on soonest wait in shared memory, which has nothing else to do; the
+others lie so that one instruction moves several. Blocks have as many threads as give all multiprocessors work.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from dalembert.cuda import arrays
 from dalembert.cuda.dialect import called, device_flavour
-from dalembert.cuda.launch import REALS, compiled, resident_blocks
-from dalembert.cuda.tuning import FUNCTION_NODES, LAUNCH_NODES, LIGHT_VALUES, TRAJECTORY_THREADS
+from dalembert.cuda.launch import REALS, compiled, resident_blocks, shared_memory
+from dalembert.cuda.tuning import (
+    FUNCTION_NODES,
+    LAUNCH_NODES,
+    LIGHT_VALUES,
+    NEAR_BYTES,
+    NUMBER_BYTES,
+    PLAIN_SHARED_BYTES,
+    REGISTER_VALUES,
+    SHARED_BYTES,
+    STEP_NODES,
+    TRAJECTORY_THREADS,
+    WAITING_VALUES,
+    WARP,
+)
 from dalembert.errors import ArgumentError
 from dalembert.native.deferred import Deferred
-from dalembert.printing.c_family import Real, check_real, comment, functions, interface
+from dalembert.printing.c_family import Near, Real, check_real, comment, functions, interface
 from dalembert.printing.names import C_RESERVED, Names
-from dalembert.tracing.cost import max_live
+from dalembert.tracing.cost import max_live, mean_excess
+from dalembert.tracing.passes import optimise, schedule
 from dalembert.tracing.program import Port, Program
 
 
@@ -64,17 +82,28 @@ class CudaRecurrence:
         """What a step computes."""
         return self._program.get()
 
-    def source(self, dtype: Any = np.float64) -> StepperSource:
-        """The CUDA source for one precision."""
-        return stepper_source(self.program, self.state, self.held, self.driven, REALS[np.dtype(dtype)])
+    def source(self, dtype: Any = np.float64, room: int = SHARED_BYTES) -> StepperSource:
+        """The CUDA source for one precision.
+
+        Args:
+            room: bytes of shared memory that a block can have on the device.
+        """
+        real, program = REALS[np.dtype(dtype)], self.program
+        if mean_excess(program.nodes, REGISTER_VALUES[real]) > WAITING_VALUES:
+            program = optimise(program)
+        elif max_live(program.nodes, program.loops) > REGISTER_VALUES[real]:
+            program = schedule(program)  # for what a compiler orders itself, fewer operations are not worth more values
+        return stepper_source(program, self.state, self.held, self.driven, real, room=room)
 
     def _get(self, device: int, dtype: np.dtype) -> tuple[Any, StepperSource, int]:
         """Function, source and number of blocks that fill the device."""
         with self._lock:
             if (device, dtype) not in self._compiled:
-                source = self.source(dtype)
+                source = self.source(dtype, shared_memory(device))
                 function = compiled(self.name, source.source, source.kernel)
-                blocks = resident_blocks(function, source.threads, 0, device)
+                if source.shared > PLAIN_SHARED_BYTES:
+                    function.max_dynamic_shared_size_bytes = source.shared
+                blocks = resident_blocks(function, source.threads, source.shared, device)
                 self._compiled[device, dtype] = (function, source, blocks)
             return self._compiled[device, dtype]
 
@@ -112,7 +141,7 @@ class CudaRecurrence:
         with device:
             cp = arrays.cupy()
             function, source, blocks = self._get(device.id, dtype)
-            grid = min(-(-n // source.threads), blocks)
+            grid, threads = block_shape(n, source.threads, blocks)
             null = np.uintp(0)
             kept = [null if r is None else r for r in records]
             most = max(1, int(LAUNCH_NODES / (n * max(1, len(self.program.nodes)))))
@@ -120,7 +149,8 @@ class CudaRecurrence:
             for begin in range(0, max(steps, 1), most):
                 count = min(most, steps - begin)
                 numbers = [np.int64(x) for x in (n, begin, count, every, hold, rows)]
-                function((grid,), (source.threads,), (*given, *final, *kept, np.uint32(flags), *numbers))
+                arguments = (*given, *final, *kept, np.uint32(flags), *numbers)
+                function((grid,), (threads,), arguments, shared_mem=source.shared)
                 given[: len(state)] = final
                 if begin + count < steps:
                     cp.cuda.get_current_stream().synchronize()
@@ -181,11 +211,17 @@ LOCALS = (
 
 @dataclass(frozen=True)
 class StepperSource:
-    """Generated CUDA."""
+    """Generated CUDA.
+
+    Args:
+        threads: the most of a block; it may have fewer.
+        shared: bytes of shared memory of a block, of however many threads.
+    """
 
     kernel: str
     source: str
     threads: int
+    shared: int = 0
 
 
 def stepper_source(
@@ -196,7 +232,9 @@ def stepper_source(
     real: Real = "double",
     threads: int = 0,
     blocks: int = 0,
-    longest: int = FUNCTION_NODES,
+    longest: int = 0,
+    near: int = -1,
+    room: int = SHARED_BYTES,
 ) -> StepperSource:
     """A program repeated on its own results as CUDA source.
 
@@ -208,16 +246,30 @@ def stepper_source(
         threads: threads of a block; 0 for what was measured to be best.
         blocks: how many blocks of that size a multiprocessor must be able to hold; bounds the registers of a thread.
             0 for what was measured to be best.
+        longest: most nodes in one function; 0 for what was measured to be best.
+        near: how many of the numbers that functions pass on wait in shared memory, per thread; -1 for what was measured
+            to be best.
+        room: bytes of shared memory that a block can have on the device.
     """
     check_real(real)
     threads = threads or TRAJECTORY_THREADS
-    blocks = blocks or (2 if real == "float" and max_live(program.nodes, program.loops) <= LIGHT_VALUES else 1)
+    live, width = max_live(program.nodes, program.loops), NUMBER_BYTES[real]
+    blocks = blocks or (2 if real == "float" and live <= LIGHT_VALUES else 1)
+    long = mean_excess(program.nodes, REGISTER_VALUES[real]) > WAITING_VALUES
+    longest = longest or (STEP_NODES[real] if long else FUNCTION_NODES)
+    if near < 0:
+        near = min(NEAR_BYTES, room) // (width * threads) if long else 0
     names = Names(C_RESERVED)
     for name in LOCALS:
         names.new(name)
     face = interface(program, names)
     kernel = names.new(f"{face.function}_kernel")
     flavour, definitions = device_flavour(program, real, names, face.function)
+    if near:
+        memory, column = names.new("memory"), names.new("near")
+        head = (f"    extern __shared__ {real} {memory}[];", f"    {real} *const {column} = {memory} + threadIdx.x;")
+        aligned = "__align__(16)", f"    w = ({real} *)__builtin_assume_aligned(w, 16);"
+        flavour = replace(flavour, near=Near(near, head, lambda slot: f"{column}[{slot * threads}]", aligned))
     body = functions(program, face, names, flavour, face.function, longest)
     inputs = list(zip(face.inputs, (*state, *held, *driven)))
     moving = inputs[: len(state)]
@@ -270,8 +322,8 @@ def stepper_source(
         f'extern "C" __global__ void __launch_bounds__({threads}, {blocks}) {kernel}(',
         ",\n".join(f"    {parameter}" for parameter in parameters) + ")",
         "{",
-        f"    for (long long i = (long long)blockIdx.x * {threads} + threadIdx.x; i < n;"
-        f" i += (long long)gridDim.x * {threads}) {{",
+        "    for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n;"
+        " i += (long long)gridDim.x * blockDim.x) {",
         *(f"        {real} {local[name]}[{max(port.size, 1)}];" for name, port in inputs),
         *(f"        {real} {after[name]}[{max(port.size, 1)}];" for name, port in moving),
         "        long long row = begin / hold, held = begin % hold;",
@@ -296,7 +348,20 @@ def stepper_source(
         "}",
         "",
     ]
-    return StepperSource(kernel, "\n".join(text), threads)
+    return StepperSource(kernel, "\n".join(text), threads, near * threads * width)
+
+
+def block_shape(n: int, threads: int, blocks: int) -> tuple[int, int]:
+    """Blocks, and threads of each, for n trajectories: all multiprocessors get the same share, in whole warps.
+
+    Args:
+        threads: the most of a block.
+        blocks: of that size are at work at the same time.
+    """
+    rounds = -(-n // (threads * blocks))
+    each = -(-n // (rounds * blocks))
+    threads = min(threads, -(-each // WARP) * WARP)
+    return min(-(-n // threads), blocks), threads
 
 
 def _at(inputs: list[tuple[str, Port]], name: str) -> str:

@@ -41,6 +41,24 @@ class Interface:
 
 
 @dataclass(frozen=True)
+class Near:
+    """Fast memory for some of the numbers that functions pass on to each other.
+
+    Args:
+        count: how many there is room for.
+        head: statements that a function which uses it begins with.
+        place: source of one of them, from its index.
+        aligned: stands before the workspace that has the others, and a statement by which functions that are given it
+            as ``w`` know that.
+    """
+
+    count: int
+    head: tuple[str, ...]
+    place: Callable[[int], str]
+    aligned: tuple[str, str]
+
+
+@dataclass(frozen=True)
 class Flavour:
     """How a function over one state is written.
 
@@ -54,6 +72,7 @@ class Flavour:
         whole: makes a value of ``kind`` of the source of a constant.
         sincos: name of the function for sine and cosine together; the library's if empty.
         rolled: lines before a loop, so that it is not written out by the compiler.
+        near: fast memory beside the workspace of a long function, if there is some.
     """
 
     kind: str
@@ -65,6 +84,7 @@ class Flavour:
     whole: Callable[[str], str] = str
     sincos: str = ""
     rolled: tuple[str, ...] = ()
+    near: Near | None = None
 
 
 def check_real(real: str) -> None:
@@ -137,7 +157,8 @@ def functions(
     steps: Mapping[str, StepFunction] | None = None,
 ) -> str:
     """The function of one state, and before it the pieces it calls if it is long."""
-    chunks, uses = chunk(program, longest), count_uses(program)
+    near = flavour.near.count if flavour.near else 0
+    chunks, uses = chunk(program, longest, near), count_uses(program)
     pieces = chunks.pieces or (Piece(0, 0, {}, {}),)
     parameters = face.parameters(flavour.kind, flavour.restrict)
     head = f"{flavour.head} {name}({', '.join(parameters) or 'void'})"
@@ -146,12 +167,15 @@ def functions(
         return "\n".join([head, "{", *lines, "}", ""])
     workspace = f"{flavour.kind} *{flavour.restrict} w" if flavour.restrict else f"{flavour.kind} *w"
     text, calls = [], []
+    before = f"{flavour.near.aligned[0]} " if flavour.near else ""
     for number, piece in enumerate(pieces):
         part = names.new(f"{name}_part{number}")
         lines = _piece(program, face, names.scope(), flavour, piece, uses, True, steps)
         text += [f"{flavour.piece} {part}({', '.join([*parameters, workspace])})", "{", *lines, "}", ""]
         calls.append(f"    {part}({', '.join([*face.inputs, *face.outputs, 'w'])});")
-    return "\n".join([*text, head, "{", f"    {flavour.kind} w[{max(chunks.slots, 1)}];", *calls, "}", ""])
+    return "\n".join(
+        [*text, head, "{", f"    {before}{flavour.kind} w[{max(chunks.slots - near, 1)}];", *calls, "}", ""]
+    )
 
 
 def _piece(
@@ -164,13 +188,14 @@ def _piece(
     workspace: bool,
     steps: Mapping[str, StepFunction] | None,
 ) -> list[str]:
-    used = {"w"} if piece.loads or piece.stores else set()
+    places = {slot: _place(flavour, slot) for slot in (*piece.loads.values(), *piece.stores.values())}
+    used = {"w"} if any(place.startswith("w[") for place in places.values()) else set()
 
     def read(port: int, element: int) -> str:
         used.add(face.inputs[port])
         return f"{face.inputs[port]}[{element}]"
 
-    loads = {k: f"w[{slot}]" for k, slot in piece.loads.items()}
+    loads = {k: places[slot] for k, slot in piece.loads.items()}
     body = FunctionBody(
         program, flavour.dialect, names, read, piece.start, piece.stop, loads, frozenset(piece.stores), uses, steps
     )
@@ -182,9 +207,22 @@ def _piece(
                 source = body.text(k).source
                 whole = flavour.whole(source) if program.nodes[k].op == "const" else source
                 lines.append(f"    {name}[{place}] = {whole};")
-    lines += [f"    w[{slot}] = {body.text(k).source};" for k, slot in piece.stores.items()]
+    lines += [f"    {places[slot]} = {body.text(k).source};" for k, slot in piece.stores.items()]
     arguments = [*face.inputs, *face.outputs, *(["w"] if workspace else [])]
-    return [f"    (void){name};" for name in arguments if name not in used] + lines
+    head = [f"    (void){name};" for name in arguments if name not in used]
+    if flavour.near and any(slot < flavour.near.count for slot in places):
+        head += flavour.near.head
+    if flavour.near and "w" in used:
+        head.append(flavour.near.aligned[1])
+    return head + lines
+
+
+def _place(flavour: Flavour, slot: int) -> str:
+    """Where a slot of the workspace lies."""
+    near = flavour.near
+    if near is None:
+        return f"w[{slot}]"
+    return near.place(slot) if slot < near.count else f"w[{slot - near.count}]"
 
 
 def statement_line(program: Program, flavour: Flavour, statement: Statement) -> str:

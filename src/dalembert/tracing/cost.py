@@ -162,6 +162,24 @@ def max_live(nodes: tuple[Node, ...], loops: tuple[Repetition, ...] = ()) -> int
     return most
 
 
+def mean_excess(nodes: tuple[Node, ...], room: int) -> float:
+    """How many live values are too many for so much room, on average over the nodes executed in order.
+
+    Args:
+        room: how many values fit, in registers for instance.
+    """
+    last = last_uses(nodes)
+    ends = [0] * (len(nodes) + 1)
+    live = total = 0
+    for k, node in enumerate(nodes):
+        live -= ends[k]
+        if node.op not in ("const", "input", "loop") and last[k] > k:
+            live += 1
+            ends[last[k]] += 1
+        total += max(0, live - room)
+    return total / max(1, len(nodes))
+
+
 def last_uses(nodes: tuple[Node, ...]) -> list[int]:
     """For each node the index of the last node that uses it, or its own if none does."""
     last = list(range(len(nodes)))
