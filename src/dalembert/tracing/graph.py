@@ -43,11 +43,7 @@ class Traced:
     _op_priority = 1000.0  # SymPy numbers step back and let the methods below handle ``number * expr``
 
     def __init__(self, graph: Graph, index: int, op: str, args: tuple, value: float = 0.0):
-        self.graph = graph
-        self.index = index
-        self.op = op
-        self.args = args
-        self.value = value
+        self.graph, self.index, self.op, self.args, self.value = graph, index, op, args, value
 
     def __copy__(self):
         return self
@@ -534,6 +530,19 @@ class Graph:
         if expr.graph is not self:
             rules.different_graphs(expr, self)
         return expr
+
+    def dissolve(self) -> None:
+        """Forget all nodes, once a program is made of them.
+
+        They know their graph, and it knows them: only a search for garbage would free their memory, and that rests
+        while long programs are made.
+        """
+        self.nodes.clear()
+        self.loops.clear()
+        self.labels.clear()
+        self._table.clear()
+        self._constants.clear()
+        self._truths.clear()
 
     def __repr__(self) -> str:
         inputs = ", ".join(f"{port.name}{list(port.shape)}" for port in self.inputs)
