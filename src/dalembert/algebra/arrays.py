@@ -46,7 +46,7 @@ def asarray(x: Any) -> Array:
 
 def _has_objects(x: Any) -> bool:
     if isinstance(x, (list, tuple)):
-        for e in x:
+        for e in x:  # noqa: SIM110 - a generator would cost as much as all the rest
             if type(e) is not float and _has_objects(e):
                 return True
         return False

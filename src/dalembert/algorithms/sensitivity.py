@@ -350,7 +350,7 @@ def _step_inwards(tree: Tree, x: _Parts, j: int, columns: list[list[Array]]) -> 
 
 
 def _meet(i: int, j: int, columns: list[list[Array]], axes: list[Axis], blocks: tuple[Blocks, ...]) -> None:
-    """Entries of joints i and j, both halves of V and P, from the wrenches of i and the axes of j at one point and in the same frame."""
+    """Entries of joints i and j, from the wrenches of i and the axes of j at one point and in the same frame."""
     D, V, P = blocks
     D[j, i], V[j, i], P[j, i] = (_powers(axes, columns, at) for at in (0, 3, 5))
     D[i, j] = D[j, i].T

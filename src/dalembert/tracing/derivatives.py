@@ -240,7 +240,9 @@ def _tangent(x: Expr, known: dict[Any, dict[int, Expr]], independent: set[Any]) 
     result: dict[int, Expr] = {}
     for operand, slope in _slopes_of(x, known, independent):
         directions = known[operand]
-        factor = x.graph.lift(slope) if directions else None
+        if not directions:
+            continue
+        factor = x.graph.lift(slope)
         for k, direction in directions.items():
             term = mul(factor, direction)
             result[k] = add(result[k], term) if k in result else term

@@ -71,8 +71,8 @@ def program_of(graph: Graph, outputs: Mapping[str, Any], name: str = "program") 
         exprs.append([x if type(x) is Expr and x.graph is graph else _number(graph, x) for x in array.ravel().tolist()])
     needed = bytearray(len(graph.nodes))
     for row in exprs:
-        for x in row:
-            needed[x.index] = 1
+        for y in row:
+            needed[y.index] = 1
     for x in reversed(graph.nodes):  # users before operands
         if needed[x.index] and x.op != "input":
             for a in x.args:
