@@ -14,6 +14,7 @@ from dalembert.algorithms.economy.frames import is_numeric
 from dalembert.algorithms.inertia_matrix.generalized_links import generalized_links
 from dalembert.algorithms.inertia_matrix.two_sided import twists_reach, two_sided
 from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_links
+from dalembert.algorithms.sensitivity import axes_reach, sensitivity
 from dalembert.algorithms.tally import OperationCounter, Tally, in_numbers, positions, vector
 from dalembert.costs.tables import TWISTS, count_algorithm, generic_arm
 from dalembert.formats.catalogue import example_robot_data
@@ -77,6 +78,24 @@ def test_meeting_half_way_costs_no_more_than_going_all_the_way(twist, n):
     assert sum(count_algorithm(two_sided, tree, "q")) <= sum(count_algorithm(generalized_links, tree, "q"))
     reached = twists_reach(tree)
     assert reached[0] and reached[1] == (n > 3) and not reached[-1]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_where_axes_meet_wrenches_is_what_costs_least(seed):
+    """One pass over the tree counts what running the algorithm with each of the choices would."""
+    tree = economical(random_mechanism(seed, 6 + seed).tree)
+    farthest = twists_reach(tree)
+    depths = [len(chain) for chain in tree.ancestors]
+    choices = [tuple(r and d <= limit for d, r in zip(depths, farthest)) for limit in range(1, max(depths) + 1)]
+
+    def counted(reached):
+        count = OperationCounter()
+        v, a = vector(tree.nv, count, 100), vector(tree.nv, count, 200)
+        sensitivity(in_numbers(tree), positions(tree, count), v, a, reached=reached)
+        return count.operations
+
+    counts = [counted(reached) for reached in choices]
+    assert axes_reach(tree) == (choices[counts.index(min(counts))] if any(farthest) else farthest)
 
 
 def test_symbols_among_masses_and_geometry():

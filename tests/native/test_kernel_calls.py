@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from dalembert.errors import ArgumentError, CompilerError
+from dalembert.native import calls as calls_module
 from dalembert.native import kernel as kernel_module
 from dalembert.native import threads as threads_module
 from dalembert.native.kernel import Kernel
@@ -319,6 +320,15 @@ def test_bound_calls_see_changes_in_place():
     bound()
     assert bound.outputs[0].dtype == np.float32
     assert "arm(q[3], v[3], t)" in repr(bound)
+
+
+def test_functions_in_machine_code_keep_their_definition_alive():
+    """Python reads it when the function goes; where that was after this package, the memory belonged to others."""
+    run = arm()
+    q, v, _ = states()
+    run(q, v, np.array(0.5))
+    for call in (run._quick, run.bind(q, v, np.array(0.5)).__call__):
+        assert any(isinstance(x, calls_module._MethodDef) for x in gc.get_referents(call.__self__))
 
 
 def test_copies_of_bound_calls_are_bound_to_the_copies_of_the_arrays():

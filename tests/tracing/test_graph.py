@@ -442,6 +442,14 @@ def test_names_of_outputs():
         trace(lambda x: {"a": x}, {"x": ()}, outputs="a")
 
 
+def test_graphs_do_not_outlive_their_program():
+    """Nodes and graph know each other; without a search for garbage, which rests meanwhile, both would stay."""
+    kept = []
+    program = trace(lambda x: kept.append(np.sin(x[0]) * x[1]) or kept[0] + 1, {"x": (2,)})
+    assert evaluate(program, [[0.0, 2.0]])["result"] == 1
+    assert not kept[0].graph.nodes and repr(kept[0]) == "<Expr 3: mul(x[1], sin(x[0]))>"
+
+
 def test_programs_are_the_same_in_every_process():
     code = (
         "import numpy as np\n"

@@ -55,7 +55,8 @@ def components(u: Vector, name: str = "the vector", count: int = 3) -> list[Any]
     if len(entries) != count:
         raise ArgumentError(f"{name} must be a vector of {count} scalars, shape ({count},); got {described(u)}")
     for x in entries:
-        if type(x) is not float and not is_scalar(x):
+        kind: Any = type(x)
+        if kind is not float and not _computes(kind):
             raise ArgumentError(f"{name} must be a vector of {count} scalars, but {_short(x)} is no scalar")
     return entries
 

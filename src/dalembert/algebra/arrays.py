@@ -33,7 +33,7 @@ def asarray(x: Any) -> Array:
             a = np.asarray(x) if isinstance(x, np.ndarray) or not _has_objects(x) else np.array(x, dtype=object)
         except (TypeError, ValueError) as error:
             raise ArgumentError(f"cannot make scalars out of this {type(x).__name__}: {error}") from error
-        if np.ma.is_masked(x):
+        if type(x) is not list and np.ma.is_masked(x):
             raise ArgumentError("cannot make scalars out of masked entries; fill them first, as with .filled(0.0)")
     if a.dtype == object or a.dtype == np.complex128 or a.dtype == np.float64:
         return a
@@ -45,10 +45,13 @@ def asarray(x: Any) -> Array:
 
 
 def _has_objects(x: Any) -> bool:
+    if isinstance(x, (list, tuple)):
+        for e in x:  # noqa: SIM110 - a generator would cost as much as all the rest
+            if type(e) is not float and _has_objects(e):
+                return True
+        return False
     if isinstance(x, np.ndarray):
         return x.dtype == object
-    if isinstance(x, (list, tuple)):
-        return any(_has_objects(e) for e in x)
     return not is_number(x)
 
 

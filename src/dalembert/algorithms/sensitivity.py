@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from typing import NamedTuple
 
 from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import Array, product
@@ -73,6 +74,26 @@ class _LinkMotions:
     twice_sd: list[Array]
 
 
+class _Parts(NamedTuple):
+    """What the columns are made of, of every link; see the functions that make it."""
+
+    step: list[Step]
+    m: _LinkMotions
+    axes: list[list[Axis]]
+    f: list[Array]
+    eta: list[Array]
+    mass: list[Scalar]
+    U: list[Array]
+    E: list[Array]
+    Ud: list[Array]
+    N: list[Array]
+    c: list[Array]
+
+
+Blocks = dict[tuple[int, int], Array]
+"""Entries of a matrix by pairs of links."""
+
+
 def sensitivity(
     tree: Tree,
     q: Array,
@@ -90,38 +111,59 @@ def sensitivity(
             matrix whose Mdot - 2C is skew; for one-degree joints nothing changes.
         reached: for every link whether axes meet wrenches there; by default what costs least, see :func:`axes_reach`.
     """
+    x = _parts(tree, q, v, a, loads, child_axes)
+    D: Blocks = {}
+    V: Blocks = {}
+    P: Blocks = {}
+    if reached is None:  # counting pays where a program is made, not for one evaluation in numbers
+        reached = axes_reach(tree) if q.dtype == object else twists_reach(tree)
+    outward: list[dict[int, list[Axis]]] = []
+    for i in range(len(tree.links)):
+        outward.append(_axes_inside(tree, x, i, outward) if reached[i] else {})
+    for i in reversed(range(len(tree.links))):  # the column of a joint is complete once all beyond it are
+        columns = _columns(x, i)
+        D[i, i], V[i, i], P[i, i] = (_powers(x.axes[i], columns, at) for at in (0, 3, 5))
+        _turn_along(x, i, columns)
+        j = i
+        while tree.links[j].parent >= 0 and not outward[j]:
+            j = _step_inwards(tree, x, j, columns)
+            _meet(i, j, columns, x.axes[j], (D, V, P))
+        for inner, own in outward[j].items():
+            _meet(i, inner, columns, own, (D, V, P))
+    tau = [product(link.axes_w.T, x.eta[i]) + product(link.axes_v.T, x.f[i]) for i, link in enumerate(tree.links)]
+    return Sensitivity(gather(tree, tau), *(gather_matrix(tree, blocks) for blocks in (D, V, P)))
+
+
+def _parts(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None, child_axes: bool = False) -> _Parts:
+    """What the columns are made of: all that takes a number of operations in proportion to that of the links."""
     step = steps(tree, q)
     mass, u, K = augmented_moments(tree, step)
     m = _outward(tree, step, v, a)
     f, eta = _wrenches(tree, step, m, mass, u, K, loads)
     U, E, Ud, N, c = _generalized(tree, step, m, mass, u, K)
-    D: dict[tuple[int, int], Array] = {}
-    V: dict[tuple[int, int], Array] = {}
-    P: dict[tuple[int, int], Array] = {}
     axes = [
         own_axes(link, m.w_joint[i], m.wd_joint[i], m.w_parent[i], m.wd_parent[i], m.sdd_joint[i], child_axes)
         for i, link in enumerate(tree.links)
     ]
-    if reached is None:  # counting pays where a program is made, not for one evaluation in numbers
-        reached = axes_reach(tree) if q.dtype == object else twists_reach(tree)
-    outward = _axes_outward(tree, step, m, axes, reached)
-    for i in reversed(range(len(tree.links))):  # the column of a joint is complete once all beyond it are
-        columns = []
-        for z in axes[i]:
-            eta_D = product(E[i], z.zw) + cross(U[i], z.zv)
-            f_D = cross(z.zw, U[i]) + mass[i] * z.zv
-            spin, N_z = cross(c[i], z.zw), product(N[i], z.zw)
-            swept = cross(z.zw, Ud[i])
-            lam = N_z - spin - 2 * cross(Ud[i], z.zv)  # 2 L^T z
-            eta_V = product(E[i], z.zdw_both) - (N_z + spin) + cross(U[i], z.drift)
-            f_V = cross(z.zdw_both, U[i]) + (swept + swept + mass[i] * z.drift)
-            eta_P = product(E[i], z.zddw) - product(N[i], z.zdw) - cross(c[i], z.zdw) + cross(U[i], z.lift)
-            f_P = cross(z.zddw, U[i]) + 2 * cross(z.zdw, Ud[i]) + mass[i] * z.lift
-            columns.append([eta_D, f_D, lam, eta_V, f_V, eta_P, f_P])
-        D[i, i], V[i, i], P[i, i] = (_powers(axes[i], columns, at) for at in (0, 3, 5))
-        _carry_inwards(tree, i, columns, step, m, axes, outward, f[i], eta[i], (D, V, P))
-    tau = [product(link.axes_w.T, eta[i]) + product(link.axes_v.T, f[i]) for i, link in enumerate(tree.links)]
-    return Sensitivity(gather(tree, tau), *(gather_matrix(tree, blocks) for blocks in (D, V, P)))
+    return _Parts(step, m, axes, f, eta, mass, U, E, Ud, N, c)
+
+
+def _columns(x: _Parts, i: int) -> list[list[Array]]:
+    """The wrenches and covectors of unit variations of joint i, at its origin and in its joint frame."""
+    mass, U, E, Ud, N, c = x.mass[i], x.U[i], x.E[i], x.Ud[i], x.N[i], x.c[i]
+    columns = []
+    for z in x.axes[i]:
+        eta_D = product(E, z.zw) + cross(U, z.zv)
+        f_D = cross(z.zw, U) + mass * z.zv
+        spin, N_z = cross(c, z.zw), product(N, z.zw)
+        swept = cross(z.zw, Ud)
+        lam = N_z - spin - 2 * cross(Ud, z.zv)  # 2 L^T z
+        eta_V = product(E, z.zdw_both) - (N_z + spin) + cross(U, z.drift)
+        f_V = cross(z.zdw_both, U) + (swept + swept + mass * z.drift)
+        eta_P = product(E, z.zddw) - product(N, z.zdw) - cross(c, z.zdw) + cross(U, z.lift)
+        f_P = cross(z.zddw, U) + 2 * cross(z.zdw, Ud) + mass * z.lift
+        columns.append([eta_D, f_D, lam, eta_V, f_V, eta_P, f_P])
+    return columns
 
 
 def _outward(tree: Tree, step: list[Step], v: Array, a: Array) -> _LinkMotions:
@@ -228,49 +270,86 @@ def axes_reach(tree: Tree) -> tuple[bool, ...]:
     depths = [len(chain) for chain in tree.ancestors]
     most = max(depth for depth, reached in zip(depths, farthest) if reached)
     choices = [tuple(r and d <= limit for d, r in zip(depths, farthest)) for limit in range(1, most + 1)]
-    return min(choices, key=lambda reached: _operations(tree, reached))
+    counts = _operations(tree, farthest, most)
+    return choices[counts.index(min(counts))]
 
 
-def _operations(tree: Tree, reached: tuple[bool, ...]) -> int:
+def _operations(tree: Tree, farthest: tuple[bool, ...], most: int) -> list[int]:
+    """Operations of the algorithm that depend on how deep axes are carried outwards, for every depth from one to most.
+
+    Every wrench is carried all the way inwards once, and tried on the axes wherever it could meet them.
+
+    Args:
+        farthest: which links axes are carried to at most.
+    """
+    depths = [len(chain) for chain in tree.ancestors]
     count = OperationCounter()
     v, a = vector(tree.nv, count, 100), vector(tree.nv, count, 200)
-    sensitivity(in_numbers(tree), positions(tree, count), v, a, reached=reached)
-    return count.operations
+    x = _parts(in_numbers(tree), positions(tree, count), v, a)
+    found = [0] * (most + 1)
+    outward: list[dict[int, list[Axis]]] = []
+    for i, reached in enumerate(farthest):
+        before = count.operations
+        outward.append(_axes_inside(tree, x, i, outward) if reached else {})
+        for limit in range(depths[i], most + 1):
+            found[limit] += count.operations - before
+    blocks: tuple[Blocks, Blocks, Blocks] = ({}, {}, {})
+    for i in range(len(tree.links)):
+        columns = _columns(x, i)
+        _turn_along(x, i, columns)
+        begin = count.operations
+        tried = 0  # operations of meetings that do not take place if the wrench goes on
+        deepest = most  # the largest depth for which nothing is known yet
+        j = i
+        while tree.links[j].parent >= 0:
+            if outward[j]:
+                before = count.operations
+                for inner, own in outward[j].items():
+                    _meet(i, inner, columns, own, blocks)
+                for limit in range(depths[j], deepest + 1):
+                    found[limit] += count.operations - begin - tried
+                tried += count.operations - before
+                deepest = depths[j] - 1
+            j = _step_inwards(tree, x, j, columns)
+            _meet(i, j, columns, x.axes[j], blocks)
+        for limit in range(deepest + 1):
+            found[limit] += count.operations - begin - tried
+    return found[1:]
 
 
-def _axes_outward(
-    tree: Tree, step: list[Step], m: _LinkMotions, axes: list[list[Axis]], reached: tuple[bool, ...]
-) -> list[dict[int, list[Axis]]]:
-    """For every link near the base the axes of all joints inside it, at its origin: wrenches need not go further."""
-    found: list[dict[int, list[Axis]]] = []
-    for i, link in enumerate(tree.links):
-        p = link.parent
-        inside = {**found[p], p: axes[p]} if p >= 0 and reached[i] else {}
-        seen = partial(moved_outward, inner=step[p], outer=step[i], twice_sd=m.twice_sd[i])
-        found.append({j: [seen(axis) for axis in own] for j, own in inside.items()})
-    return found
+def _axes_inside(tree: Tree, x: _Parts, i: int, outward: list[dict[int, list[Axis]]]) -> dict[int, list[Axis]]:
+    """The axes of all joints inside link i, at its origin: wrenches need not go further.
+
+    Args:
+        outward: the same of the links before.
+    """
+    p = tree.links[i].parent
+    if p < 0:
+        return {}
+    seen = partial(moved_outward, inner=x.step[p], outer=x.step[i], twice_sd=x.m.twice_sd[i])
+    return {j: [seen(axis) for axis in own] for j, own in {**outward[p], p: x.axes[p]}.items()}
 
 
-def _carry_inwards(tree, i, columns, step, m, axes, outward, f_i, eta_i, blocks) -> None:
-    """Entries between joint i and every joint inside it, both halves of V and P."""
-    for axis, column in zip(axes[i], columns):  # seen from inside, the frame of link i itself moves with dq
-        column[5] = column[5] + cross(axis.zw, eta_i) + cross(axis.zv, f_i)
-        column[6] = column[6] + cross(axis.zw, f_i)
-    j = i
-    while tree.links[j].parent >= 0 and not outward[j]:
-        s, settle = step[j].s, step[tree.links[j].parent].from_link
-        for k, column in enumerate(columns):
-            eta_D, f_D, lam, eta_V, f_V, eta_P, f_P = (step[j].from_joint(x) for x in column)
-            lam = lam - cross(m.twice_sd[j], f_D)
-            at_parent = eta_D + cross(s, f_D), f_D, lam, eta_V + cross(s, f_V), f_V, eta_P + cross(s, f_P), f_P
-            columns[k] = [settle(x) for x in at_parent]
-        j = tree.links[j].parent
-        _meet(i, j, columns, axes[j], blocks)
-    for inner, own in outward[j].items():
-        _meet(i, inner, columns, own, blocks)
+def _turn_along(x: _Parts, i: int, columns: list[list[Array]]) -> None:
+    """Seen from inside, the frame of link i itself moves with dq."""
+    for axis, column in zip(x.axes[i], columns):
+        column[5] = column[5] + cross(axis.zw, x.eta[i]) + cross(axis.zv, x.f[i])
+        column[6] = column[6] + cross(axis.zw, x.f[i])
 
 
-def _meet(i: int, j: int, columns: list[list[Array]], axes: list[Axis], blocks) -> None:
+def _step_inwards(tree: Tree, x: _Parts, j: int, columns: list[list[Array]]) -> int:
+    """Carry columns from the joint frame and origin of link j to those of its parent, which is given back."""
+    p = tree.links[j].parent
+    s, settle = x.step[j].s, x.step[p].from_link
+    for k, column in enumerate(columns):
+        eta_D, f_D, lam, eta_V, f_V, eta_P, f_P = (x.step[j].from_joint(y) for y in column)
+        lam = lam - cross(x.m.twice_sd[j], f_D)
+        at_parent = eta_D + cross(s, f_D), f_D, lam, eta_V + cross(s, f_V), f_V, eta_P + cross(s, f_P), f_P
+        columns[k] = [settle(y) for y in at_parent]
+    return p
+
+
+def _meet(i: int, j: int, columns: list[list[Array]], axes: list[Axis], blocks: tuple[Blocks, ...]) -> None:
     """Entries of joints i and j, from the wrenches of i and the axes of j at one point and in the same frame."""
     D, V, P = blocks
     D[j, i], V[j, i], P[j, i] = (_powers(axes, columns, at) for at in (0, 3, 5))

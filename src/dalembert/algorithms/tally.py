@@ -39,39 +39,40 @@ class Tally:
     __slots__ = ("count", "value")
 
     def __init__(self, value: float, count: OperationCounter):
-        self.value, self.count = float(value), count
+        self.value = float(value)
+        self.count = count
 
     @property
     def is_zero(self) -> bool:
         return self.value == 0
 
-    def _sum(self, other: Any, sign: int) -> Tally:
-        x = other.value if isinstance(other, Tally) else float(other)
+    def __add__(self, other: Any) -> Tally:
+        x = other.value if type(other) is Tally else float(other)
         if self.value != 0 and x != 0:
             self.count.note(False)
-        return Tally(self.value + sign * x, self.count)
-
-    def __add__(self, other: Any) -> Tally:
-        return self._sum(other, 1)
+        return Tally(self.value + x, self.count)
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Tally:
-        return self._sum(other, -1)
+        x = other.value if type(other) is Tally else float(other)
+        if self.value != 0 and x != 0:
+            self.count.note(False)
+        return Tally(self.value - x, self.count)
 
     def __rsub__(self, other: Any) -> Tally:
-        return (-self)._sum(other, 1)
+        return -self + other
 
     def __mul__(self, other: Any) -> Tally:
-        x = other.value if isinstance(other, Tally) else float(other)
-        if self.value not in (0, 1, -1) and x not in (0, 1, -1):
+        x, y = self.value, other.value if type(other) is Tally else float(other)
+        if x != 0 and y != 0 and x != 1 and y != 1 and x != -1 and y != -1:
             self.count.note(True)
-        return Tally(self.value * x, self.count)
+        return Tally(x * y, self.count)
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Tally:
-        return self * _reciprocal(other.value if isinstance(other, Tally) else float(other))
+        return self * _reciprocal(other.value if type(other) is Tally else float(other))
 
     def __rtruediv__(self, other: Any) -> Tally:
         self.count.note(True)

@@ -67,8 +67,8 @@ def _python_function(function: str, words: Sequence[int], keep: object) -> Calla
     """A Python function implemented by one of the thunks, with its table of words."""
     create = ctypes.pythonapi.PyCFunction_NewEx
     create.restype, create.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
-    definition = _definition(function)
-    return create(ctypes.addressof(definition), (struct.pack(f"={len(words)}q", *words), keep), None)
+    definition = _definition(function)  # read once more when the function goes, which may be after this module has gone
+    return create(ctypes.addressof(definition), (struct.pack(f"={len(words)}q", *words), keep, definition), None)
 
 
 def _table(header: tuple[str, ...], values: dict[str, int], arrays: dict[str, Sequence[int]]) -> list[int]:

@@ -69,8 +69,9 @@ class Deferred:
 def uncollected() -> Iterator[None]:
     """Python's search for cycles of garbage rests within this context.
 
-    Tracing makes hundreds of thousands of small objects, all of them in use; looking through them again and again takes
-    up to a third of the time. Compiling is left alone: what it leaves behind is better cleared away at once.
+    Tracing, and planning what becomes code, make hundreds of thousands of small objects, all of them in use; looking
+    through them again and again takes up to a third of the time. LLVM is left alone: what it leaves behind is better
+    cleared away at once.
     """
     collects = gc.isenabled()
     gc.disable()

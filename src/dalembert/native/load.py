@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.installation import code_digest, is_as_imported
 from dalembert.native.cache import default_cache, digest
-from dalembert.native.deferred import compiling
+from dalembert.native.deferred import compiling, uncollected
 from dalembert.native.llvm import runtime
 from dalembert.native.llvm.engine import OPTIMIZATION, Loaded, define_symbol, object_codes
 from dalembert.native.llvm.module import Source, module_source
@@ -77,7 +77,8 @@ def _load(entry: str, target: Target, source: Callable[[], Source], name: str) -
     code = store.get(entry)
     if code is None:
         with announced(name):
-            found = source()
+            with uncollected():
+                found = source()
             code = object_codes(found.texts, target, found.optimization)
         if is_as_imported():  # else the code that made it is not the one that names it
             store.put(entry, code)

@@ -110,7 +110,7 @@ def weight(program: Program, fused: bool = True) -> int:
     Args:
         fused: count a fused multiply-add as one operation.
     """
-    price = sum(WEIGHTS[node.op] for _, node in program.operations())
+    price = sum([WEIGHTS[op] for op, _, _ in program.nodes if op != "const" and op != "input"])
     price += sum(loop.count * weight(loop.step, fused) for loop in program.loops)
     return price - len(fused_products(program)) if fused else price
 

@@ -25,7 +25,7 @@ from dalembert.tracing.evaluate import interpret
 from dalembert.tracing.graph import Expr, Graph, Predicate
 from dalembert.tracing.loops import repeat_program
 from dalembert.tracing.program import PREDICATES, Program, Repetition, require_program
-from dalembert.tracing.rules import RULES
+from dalembert.tracing.rules import RULES, add, mul
 from dalembert.tracing.trace import program_of, retrace
 
 Mode = Literal["auto", "forward", "reverse"]
@@ -54,10 +54,10 @@ def forward(exprs: Any, wrt: Any, seeds: Any = None) -> np.ndarray:
         known[x] = {k: s for k, s in enumerate(map(graph.lift, row)) if not s.is_zero}
     _carry_tangents(results, variables, known)
     table = np.empty((len(results), columns.shape[1]), dtype=object)
-    for place, x in enumerate(results):
-        entries = known.get(x, {})
-        for k in range(columns.shape[1]):
-            table[place, k] = entries.get(k, graph.constant(0))
+    table.fill(graph.constant(0))
+    for row, x in zip(table, results):
+        for k, slope in known.get(x, {}).items():
+            row[k] = slope
     return table.reshape(_shape(exprs) + matrix.shape[1:])
 
 
@@ -239,10 +239,14 @@ def _tangent(x: Expr, known: dict[Any, dict[int, Expr]], independent: set[Any]) 
         return {k: (a.get(k, 0) - x * b[k]) * r if k in b else a[k] * r for k in _union(a, b)}
     result: dict[int, Expr] = {}
     for operand, slope in _slopes_of(x, known, independent):
-        for k, direction in known[operand].items():
-            term = slope * direction
-            result[k] = result[k] + term if k in result else term
-    return {k: t for k, t in result.items() if not t.is_zero}
+        directions = known[operand]
+        if not directions:
+            continue
+        factor = x.graph.lift(slope)
+        for k, direction in directions.items():
+            term = mul(factor, direction)
+            result[k] = add(result[k], term) if k in result else term
+    return {k: t for k, t in result.items() if t.op != "const" or t.value != 0}
 
 
 def _gradient(graph: Graph, results: Sequence[Any], variables: Sequence[Any], weights: Any) -> list[Expr]:

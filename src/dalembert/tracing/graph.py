@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
@@ -43,11 +44,7 @@ class Traced:
     _op_priority = 1000.0  # SymPy numbers step back and let the methods below handle ``number * expr``
 
     def __init__(self, graph: Graph, index: int, op: str, args: tuple, value: float = 0.0):
-        self.graph = graph
-        self.index = index
-        self.op = op
-        self.args = args
-        self.value = value
+        self.graph, self.index, self.op, self.args, self.value = graph, index, op, args, value
 
     def __copy__(self):
         return self
@@ -429,7 +426,7 @@ class Graph:
         self.loops: list[Repetition] = []
         self.inputs: list[Port] = []
         self.labels: dict[int, str] = {}
-        self._table: dict[tuple, Traced] = {}
+        self._tables: defaultdict[str, dict[tuple, Traced]] = defaultdict(dict)  # of each operation, by operands
         self._constants: dict[float, Constant] = {}
         self._truths: dict[bool, Predicate] = {}
 
@@ -482,20 +479,20 @@ class Graph:
 
     def node(self, op: str, args: tuple) -> Expr:
         """The node of an operation that yields a number, taken as it stands: no rule is applied."""
-        key = (op, args)
-        found = self._table.get(key)
+        table = self._tables[op]
+        found = table.get(args)
         if found is None:
             nodes = self.nodes
-            found = self._table[key] = Expr(self, len(nodes), op, args)
+            found = table[args] = Expr(self, len(nodes), op, args)
             nodes.append(found)
         return found  # type: ignore[return-value]  # an op determines the kind
 
     def predicate(self, op: str, args: tuple) -> Predicate:
         """The node of an operation that yields a truth value, taken as it stands."""
-        key = (op, args)
-        found = self._table.get(key)
+        table = self._tables[op]
+        found = table.get(args)
         if found is None:
-            found = self._table[key] = Predicate(self, len(self.nodes), op, args)
+            found = table[args] = Predicate(self, len(self.nodes), op, args)
             self.nodes.append(found)
         return found  # type: ignore[return-value]
 
@@ -507,24 +504,24 @@ class Graph:
             operands: expressions, as :class:`dalembert.tracing.program.Repetition` says.
         """
         args = tuple(operands)
-        key = ("loop", args, loop.count, loop.step.digest)
-        found = self._table.get(key)
+        table, key = self._tables["loop"], (args, loop.count, loop.step.digest)
+        found = table.get(key)
         if found is None:
-            found = self._table[key] = Traced(self, len(self.nodes), "loop", args, float(len(self.loops)))
+            found = table[key] = Traced(self, len(self.nodes), "loop", args, float(len(self.loops)))
             self.loops.append(loop)
             self.nodes.append(found)
-        elements = []
+        elements, known = [], self._tables["element"]
         for k in range(loop.elements):
-            element = self._table.get(("element", found, k))
+            element = known.get((found, k))
             if element is None:
-                element = self._table["element", found, k] = Expr(self, len(self.nodes), "element", (found,), float(k))
+                element = known[found, k] = Expr(self, len(self.nodes), "element", (found,), float(k))
                 self.nodes.append(element)
             elements.append(element)
         return elements  # type: ignore[return-value]  # an op determines the kind
 
     def find(self, op: str, args: tuple) -> Expr | None:
         """The node of an operation if it exists already."""
-        return self._table.get((op, args))  # type: ignore[return-value]
+        return self._tables[op].get(args)  # type: ignore[return-value]
 
     def lift(self, value: Any) -> Expr:
         """``value``, a number or an expression of this graph, as an expression."""
@@ -534,6 +531,19 @@ class Graph:
         if expr.graph is not self:
             rules.different_graphs(expr, self)
         return expr
+
+    def dissolve(self) -> None:
+        """Forget all nodes, once a program is made of them.
+
+        They know their graph, and it knows them: only a search for garbage would free their memory, and that rests
+        while long programs are made.
+        """
+        self.nodes.clear()
+        self.loops.clear()
+        self.labels.clear()
+        self._tables.clear()
+        self._constants.clear()
+        self._truths.clear()
 
     def __repr__(self) -> str:
         inputs = ", ".join(f"{port.name}{list(port.shape)}" for port in self.inputs)

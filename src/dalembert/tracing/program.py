@@ -12,9 +12,9 @@ from __future__ import annotations
 import hashlib
 import math
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 from dalembert.errors import ArgumentError
@@ -33,6 +33,8 @@ ARITY = {
 LOOPS = frozenset({"loop", "element"})
 """Operations that stand for a repeated step: they compute nothing of their own."""
 
+_EXECUTE_NOTHING = LOOPS | {"const", "input"}
+
 PREDICATES = frozenset({"lt", "le", "eq", "and", "or", "not"})
 """Operations whose result is a truth value instead of a number."""
 
@@ -46,6 +48,10 @@ class Node(NamedTuple):
     op: str
     args: tuple[int, ...] = ()
     value: float = 0.0
+
+
+node_of: Callable[[tuple[str, tuple[int, ...], float]], Node] = partial(tuple.__new__, Node)
+"""The node of operation, operands and value: what ``Node`` makes, in half the time."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +164,7 @@ class Program:
     @property
     def executed(self) -> int:
         """How many operations are executed, those of a loop as often as it takes its step."""
-        own = sum(1 for _, node in self.operations() if node.op not in LOOPS)
+        own = sum([op not in _EXECUTE_NOTHING for op, _, _ in self.nodes])
         return own + sum(loop.count * loop.step.executed for loop in self.loops)
 
     def __repr__(self) -> str:

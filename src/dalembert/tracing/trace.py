@@ -10,8 +10,8 @@ import numpy as np
 
 from dalembert.errors import ArgumentError
 from dalembert.tracing.evaluate import evaluate, inline, interpret
-from dalembert.tracing.graph import Expr, Graph, Predicate, Traced
-from dalembert.tracing.program import Node, Port, Program, Repetition
+from dalembert.tracing.graph import Expr, Graph, Predicate
+from dalembert.tracing.program import Node, Port, Program, Repetition, node_of
 from dalembert.tracing.rules import RULES
 
 __all__ = ["evaluate", "inline", "label", "program_of", "retrace", "trace"]
@@ -51,7 +51,9 @@ def trace(
     if name is None:
         name = getattr(function, "__name__", "")
         name = name if name.isidentifier() else "program"
-    return program_of(graph, _named(returned, outputs, name), name)
+    program = program_of(graph, _named(returned, outputs, name), name)
+    graph.dissolve()
+    return program
 
 
 def program_of(graph: Graph, outputs: Mapping[str, Any], name: str = "program") -> Program:
@@ -66,32 +68,38 @@ def program_of(graph: Graph, outputs: Mapping[str, Any], name: str = "program") 
     for port, value in outputs.items():
         array = _object_array(value, f"{name}: output {port!r}")
         ports.append(Port(port, array.shape))
-        exprs.append([_number(graph, x) for x in array.flat])
+        exprs.append([x if type(x) is Expr and x.graph is graph else _number(graph, x) for x in array.ravel().tolist()])
     needed = bytearray(len(graph.nodes))
-    stack: list[Traced] = [x for row in exprs for x in row]
-    while stack:
-        x = stack.pop()
-        if not needed[x.index]:
-            needed[x.index] = 1
-            if x.op != "input":
-                stack.extend(x.args)
-    place: dict[int, int] = {}
+    for row in exprs:
+        for y in row:
+            needed[y.index] = 1
+    for x in reversed(graph.nodes):  # users before operands
+        if needed[x.index] and x.op != "input":
+            for a in x.args:
+                needed[a.index] = 1
+    place = [-1] * len(needed)
     nodes: list[Node] = []
     loops: list[Repetition] = []
     for x in graph.nodes:
-        if needed[x.index]:
-            place[x.index] = len(nodes)
-            args = x.args if x.op == "input" else tuple([place[a.index] for a in x.args])
-            if x.op == "loop":
-                loops.append(graph.loops[int(x.value)])
-            nodes.append(Node(x.op, args, len(loops) - 1.0 if x.op == "loop" else x.value))
+        if not needed[x.index]:
+            continue
+        op, args, value = x.op, x.args, x.value
+        place[x.index] = len(nodes)
+        if len(args) == 2 and op != "input":
+            a, b = args
+            nodes.append(node_of((op, (place[a.index], place[b.index]), value)))
+            continue
+        if op == "loop":
+            loops.append(graph.loops[int(value)])
+            value = len(loops) - 1.0
+        nodes.append(node_of((op, args if op == "input" else tuple([place[a.index] for a in args]), value)))
     return Program(
         name=name,
         inputs=tuple(graph.inputs),
         outputs=tuple(ports),
         nodes=tuple(nodes),
-        results=tuple(tuple(place[x.index] for x in row) for row in exprs),
-        labels={place[k]: text for k, text in sorted(graph.labels.items()) if k in place},
+        results=tuple([tuple([place[x.index] for x in row]) for row in exprs]),
+        labels={place[k]: text for k, text in sorted(graph.labels.items()) if needed[k]},
         loops=tuple(loops),
     )
 

@@ -41,9 +41,15 @@ def unit_or_any(x: Array, z: Array) -> Array:
     return across / np.linalg.norm(across)
 
 
+def _cross(a: Array, b: Array) -> Array:
+    """Vector product of two vectors of numbers: that of NumPy, which takes any arrays, in a tenth of its time."""
+    (a1, a2, a3), (b1, b2, b3) = a.tolist(), b.tolist()
+    return np.array([a2 * b3 - a3 * b2, a3 * b1 - a1 * b3, a1 * b2 - a2 * b1])
+
+
 def triad(x: Array, z: Array) -> Array:
     """The rotation matrix with columns x, z x x and z, of unit vectors at right angles."""
-    return clean(np.stack([x, np.cross(z, x), z], axis=1))
+    return clean(np.stack([x, _cross(z, x), z], axis=1))
 
 
 def clean(R: Array) -> Array:
@@ -242,11 +248,11 @@ def _frame(
     origin = foot if foot is not None else _level(link, parent)
     first = _direction(link.moments.first)
     inner = link.placement.rotation.T @ parent.rotation
-    own = [first - (first @ z) * z, np.cross(inner[:, 2], z), inner[:, 0]]
+    own = [first - (first @ z) * z, _cross(inner[:, 2], z), inner[:, 0]]
     if target is None:  # a tip: x along a slide it carries or its first moment, or where the angle needs no offset
         return Transform(triad(unit_or_any(_first([*slides_across(tree, i), *own]), z), z), origin), 0.0
     point, direction = target.placement.translation, target.direction
-    normal = np.cross(z, direction)
+    normal = _cross(z, direction)
     if np.linalg.norm(normal) < TINY:  # parallel axes: x along slides between them or from one to the other; one axis
         between = [*slides_across(tree, i, target.link), point - (point @ z) * z]  # for both leaves it free as at a tip
         return Transform(triad(unit_or_any(_first([*between, *own]), z), z), origin), 0.0
@@ -269,7 +275,7 @@ def _along_slide(tree: Tree, i: int, target: NextAxis | None) -> Array:
     """Axes of a slide on the ground, in its old frame: z along it, x in the plane of the next slide, across the next
     rotation axis, in the plane of gravity or of an axis of the world."""
     z, R = tree.links[i].axis, tree.links[i].placement.rotation
-    turns = [] if target is None else [np.cross(z, target.direction)]
+    turns = [] if target is None else [_cross(z, target.direction)]
     outer = [_direction(tree.gravity) @ R, R[0], R[1]]
     across = [*slides_across(tree, i), *turns, *(u - (u @ z) * z for u in outer)]
     return triad(unit_or_any(_first(across), z), z)
@@ -288,7 +294,7 @@ def _feet_outwards(tree: Tree, targets: Sequence[NextAxis | None], reach: float)
             continue
         c, placed, direction = target
         beyond, point = feet[c], placed.translation
-        if np.linalg.norm(np.cross(z, direction)) >= TINY:
+        if np.linalg.norm(_cross(z, direction)) >= TINY:
             foot = _foot(z, point, direction)
             across = z if _is_first_rotation(tree, i) else direction
             feet[i] = foot if np.linalg.norm(foot) <= reach else (point @ across) / (z @ across) * z
@@ -312,7 +318,7 @@ def _level(link: Link, parent: Transform) -> Array:
 
 def _foot(z: Array, point: Array, direction: Array) -> Array:
     """The point of the line through the origin along ``z`` that is nearest to another line."""
-    normal = np.cross(z, direction)
+    normal = _cross(z, direction)
     along = (point @ z - (z @ direction) * (point @ direction)) / (normal @ normal)
     return _at(along, z, point)
 

@@ -25,6 +25,7 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Sequence
+from typing import Any
 
 from dalembert.native.llvm.plan import BlockPlan, Calls, Repeat, Rolled
 from dalembert.native.llvm.target import Lanes, Target
@@ -136,7 +137,8 @@ def loop_functions(program: Program, plan: BlockPlan, lanes: Lanes, target: Targ
         plan: what to execute on every block of states; its step k, if a chunk, is the function ``chunk<k>``.
     """
     ports = [*program.inputs, *program.outputs]
-    tables = [constant_table("contiguous", [k * lanes.itemsize for k in range(max(p.size for p in ports) or 1)])]
+    largest = max(p.size for p in ports) or 1
+    tables = [constant_table("contiguous", range(0, largest * lanes.itemsize, lanes.itemsize))]
     tables.append(constant_table("numbers", [lanes.number(x) for x in plan.table], lanes.scalar))
     prepare, load, store = Instructions("a"), Instructions("b"), Instructions("d")
     prepare.do("%single = icmp eq i64 %n, 1")
@@ -153,7 +155,8 @@ def loop_functions(program: Program, plan: BlockPlan, lanes: Lanes, target: Targ
             prepare.do(f"%in{k} = getelementptr i8, ptr %scratch, i64 {slot * lanes.bytes}")
             slot += port.size
         else:
-            tables.append(constant_table(f"slots{k}", [s * lanes.bytes for s in plan.results[k - len(program.inputs)]]))
+            size = lanes.bytes
+            tables.append(constant_table(f"slots{k}", [s * size for s in plan.results[k - len(program.inputs)]]))
         argument.prepare(prepare, memory)
         memory += 8 * port.size
         argument.move(load if is_input else store)
@@ -327,15 +330,13 @@ LONG_TABLE = 1000
 _INTEGERS = {"i32": "i", "i64": "q"}
 """Python's names of integers of LLVM's types."""
 
-_BYTES = [f"\\{byte:02X}" for byte in range(256)]
 
-
-def constant_table(name: str, numbers: list, scalar: str = "i64") -> str:
+def constant_table(name: str, numbers: Sequence[Any], scalar: str = "i64") -> str:
     """A constant array of numbers."""
     if len(numbers) > LONG_TABLE and scalar in _INTEGERS and sys.byteorder == "little":
         data = array(_INTEGERS[scalar], numbers).tobytes()
-        text = "".join(map(_BYTES.__getitem__, data))
-        return f'@{name} = internal constant [{len(data)} x i8] c"{text}", align 8\n'
+        escaped = data.hex("\\").upper()
+        return f'@{name} = internal constant [{len(data)} x i8] c"\\{escaped}", align 8\n'
     values = ", ".join(f"{scalar} {n}" for n in numbers)
     return f"@{name} = internal constant [{len(numbers)} x {scalar}] [{values}]\n"
 

@@ -19,6 +19,8 @@ compiler, so that results do not depend on the vector width.
 from __future__ import annotations
 
 import struct
+from array import array
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -29,6 +31,8 @@ from dalembert.tracing.program import LOOPS, PREDICATES, Program
 
 FUNCTIONS = {"sin": "sincos", "cos": "sincos", "exp": "exp", "log": "log", "atan2": "atan2"}
 """Operations executed by `Calls`, and by which kind."""
+
+_CALLS = FUNCTIONS.keys() | {"loop"}
 
 ROLLED = {
     op: (number, operands)
@@ -70,7 +74,7 @@ class Rolled:
         length: how many operations.
     """
 
-    table: list[int]
+    table: array[int]
     runs: int
     length: int
 
@@ -170,15 +174,15 @@ def make_plan(
 def _lower(program: Program) -> tuple[dict[int, Code], dict[int, float]]:
     """Fuse products into sums, write tangents as sine over cosine; drop what is no longer used."""
     nodes = program.nodes
-    constants = {i: node.value for i, node in enumerate(nodes) if node.op == "const"}
+    constants = {i: value for i, (op, _, value) in enumerate(nodes) if op == "const"}
     uses = [0] * len(nodes)
-    for node in nodes:
-        if node.op != "input":
-            for argument in node.args:
+    for op, args, _ in nodes:
+        if op != "input":
+            for argument in args:
                 uses[argument] += 1
     for elements in program.results:
-        for i in elements:
-            uses[i] += 1
+        for i, times in Counter(elements).items():
+            uses[i] += times
             if nodes[i].op in PREDICATES:
                 raise CompilerError(f"output element {i} of {program.name} is a truth value; select a number by it")
 
@@ -219,20 +223,28 @@ def _stages(code: dict[int, Code]) -> list[tuple[list[int], list[int]]]:
     An operation is put into the latest stage that still serves everybody who needs it. A loop counts as a call; what it
     ends with is there when it is.
     """
-    level: dict[int, int] = {}
+    size = 1 + max((max(i, *args) for i, (_, args) in code.items()), default=0)
+    level = [0] * size  # that of an operation, after it if it is a call
+    last = 0
     for i, (op, args) in code.items():
-        level[i] = max((level.get(a, 0) for a in args), default=0) + _is_call(op)
-    last = max(level.values(), default=0)
-    stage = dict.fromkeys(level, last)
-    for i in reversed(code):
-        op, args = code[i]
-        needed = level[i] - 1 if _is_call(op) else stage[i]
+        own = 0
         for a in args:
-            if a in stage and stage[a] > needed:
-                stage[a] = needed
+            if level[a] > own:
+                own = level[a]
+        level[i] = own + (op in _CALLS)
+        if level[i] > last:
+            last = level[i]
+    stage = [last] * size
+    if last:
+        for i in reversed(code):
+            op, args = code[i]
+            needed = level[i] - 1 if op in _CALLS else stage[i]
+            for a in args:
+                if stage[a] > needed:
+                    stage[a] = needed
     stages: list[tuple[list[int], list[int]]] = [([], []) for _ in range(last + 1)]
     for i, (op, _) in code.items():
-        if _is_call(op):
+        if op in _CALLS:
             stages[level[i] - 1][1].append(i)
         elif op != "element":
             stages[stage[i]][0].append(i)
@@ -249,13 +261,14 @@ def _runs(values: list[int], code: dict[int, Code]) -> Iterator[list[int]]:
         groups: dict[tuple[int, str], list[int]] = {}
         for i in values[start : start + WINDOW_OPERATIONS]:
             op, args = code[i]
-            level[i] = own = 1 + max([level.get(a, -1) for a in args])
+            own = 0
+            for a in args:
+                below = level.get(a, -1)
+                if below >= own:
+                    own = below + 1
+            level[i] = own
             groups.setdefault((own, op), []).append(i)
         yield from (groups[key] for key in sorted(groups))
-
-
-def _is_call(op: str) -> bool:
-    return op in FUNCTIONS or op == "loop"
 
 
 def _allocate(
@@ -279,8 +292,11 @@ def _allocate(
         for i in values:
             for a in code[i][1]:
                 dies[a] = k
-    called = {a for kind, values in steps if kind != "arithmetic" for i in values for a in code[i][1]}
-    result = {i for elements in program.results for i in elements}
+    called: set[int] = set()
+    for kind, values in steps:
+        if kind != "arithmetic":
+            called.update(*[code[i][1] for i in values])
+    result = set().union(*program.results)
 
     fill = {}
     for i in sorted((called | result) & constants.keys()):  # constants have a slot only where memory is asked for
@@ -332,13 +348,14 @@ def _allocate(
             planned.append(Chunk(values, {i: slot(i, k) for i in lasting}))
         elif kind == "rolled":
             last = planned[-1] if planned else None
-            rolled = last if isinstance(last, Rolled) else Rolled([], 0, 0)
+            rolled = last if isinstance(last, Rolled) else Rolled(array("i"), 0, 0)
             if rolled is not last:
                 planned.append(rolled)
-            rolled.table += (ROLLED[code[values[0]][0]][0], len(values))
+            row = [ROLLED[code[values[0]][0]][0], len(values)]
             for i in values:
-                rolled.table.append(slot(i, k))
-                rolled.table += [slots[a] for a in code[i][1]]
+                row.append(slot(i, k))
+                row += [slots[a] for a in code[i][1]]
+            rolled.table.fromlist(row)
             rolled.runs += 1
             rolled.length += len(values)
         elif kind == "loop":
@@ -356,7 +373,7 @@ def _allocate(
         else:
             planned.append(Calls(kind, [(*(slots[a] for a in code[i][1]), slot(i, k)) for i in values]))
         free.extend(dying[k])
-    results = [[slots[i] for i in elements] for elements in program.results]
+    results = [list(map(slots.__getitem__, elements)) for elements in program.results]
     bits = {i: struct.pack("<d", value) for i, value in constants.items()}  # distinguishes 0 from -0
     index = {b: k for k, b in enumerate(dict.fromkeys(bits.values()))}
     numbers = {i: index[b] for i, b in bits.items()}

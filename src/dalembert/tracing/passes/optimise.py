@@ -25,7 +25,7 @@ from typing import Any
 from dalembert.errors import ArgumentError
 from dalembert.tracing.cost import count_uses, weight
 from dalembert.tracing.graph import Graph
-from dalembert.tracing.passes.rebuild import prune, rebuild, rewrite
+from dalembert.tracing.passes.rebuild import pruned, rebuild, rewrite
 from dalembert.tracing.passes.regroup import factor, share
 from dalembert.tracing.passes.schedule import schedule
 from dalembert.tracing.program import Node, Program, require_program
@@ -159,42 +159,34 @@ def _share_reciprocals(program: Program) -> Program:
 
 def absorb_signs(program: Program) -> Program:
     """A program with fewer changes of sign."""
-    uses = count_uses(program)
-    nodes: list[Node] = []
-    place: list[int] = []  # where the value of an old node is found
+    old, uses = program.nodes, count_uses(program)
+    nodes = list(old)  # new constants come at the end for now
+    added: dict[int, int] = {}  # the new constant that comes before an operation
     constants: dict[float, int] = {}
-    old = program.nodes
 
-    def append(node: Node) -> int:
-        nodes.append(node)
-        return len(nodes) - 1
-
-    def negative(k: int) -> int:
+    def negative(k: int, user: int) -> int:
         value = -old[k].value
         if value not in constants:
-            constants[value] = append(Node("const", (), value))
+            constants[value] = added[user] = len(nodes)
+            nodes.append(Node("const", (), value))
         return constants[value]
 
-    for op, args, value in old:
-        if op == "neg" and uses[args[0]] == 1:
-            inner, below = old[args[0]].op, old[args[0]].args
-            if inner == "sub":
-                place.append(append(Node("sub", (place[below[1]], place[below[0]]))))
-                continue
-            if inner == "add" and old[below[1]].op == "const":
-                place.append(append(Node("sub", (negative(below[1]), place[below[0]]))))
-                continue
-            if inner in ("mul", "div") and old[below[0]].op == "const":
-                place.append(append(Node(inner, (negative(below[0]), place[below[1]]))))
-                continue
-        place.append(append(Node(op, args if op == "input" else tuple([place[a] for a in args]), value)))
+    for k, (op, args, value) in enumerate(old):
         if op == "const":
-            constants.setdefault(value, place[-1])
-    return prune(
-        replace(
-            program,
-            nodes=tuple(nodes),
-            results=tuple(tuple([place[k] for k in row]) for row in program.results),
-            labels={place[k]: text for k, text in program.labels.items()},
-        )
-    )
+            constants.setdefault(value, k)
+        elif op == "neg" and uses[args[0]] == 1:
+            inner, below, _ = old[args[0]]
+            if inner == "sub":
+                nodes[k] = Node("sub", (below[1], below[0]))
+            elif inner == "add" and old[below[1]].op == "const":
+                nodes[k] = Node("sub", (negative(below[1], k), below[0]))
+            elif inner in ("mul", "div") and old[below[0]].op == "const":
+                nodes[k] = Node(inner, (negative(below[0], k), below[1]))
+    order: list[int] = []
+    done = 0
+    for user, constant in added.items():
+        order += range(done, user)
+        order.append(constant)
+        done = user
+    order += range(done, len(old))
+    return pruned(replace(program, nodes=tuple(nodes)), order)

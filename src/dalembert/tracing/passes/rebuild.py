@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.tracing.graph import Expr, Graph
-from dalembert.tracing.program import Node, Program, Repetition
+from dalembert.tracing.program import Node, Program, Repetition, node_of
 from dalembert.tracing.rules import RULES
 from dalembert.tracing.trace import program_of, retrace
 
@@ -52,7 +52,7 @@ def rewrite(program: Program, special: Callable[[Graph, int, list[Any]], Any]) -
 
 
 def assemble(graph: Graph, program: Program, values: Mapping[int, Any] | Sequence[Any]) -> Program:
-    """A program with the outputs of another, given the new expressions of its nodes.
+    """A program with the outputs of another, given the new expressions of its nodes. Their graph is used up.
 
     Args:
         program: gives names, shapes and results.
@@ -63,7 +63,9 @@ def assemble(graph: Graph, program: Program, values: Mapping[int, Any] | Sequenc
         outputs[port.name] = np.empty(port.shape, dtype=object)
         for place, k in enumerate(row):
             outputs[port.name].flat[place] = values[k]
-    return program_of(graph, outputs, program.name)
+    made = program_of(graph, outputs, program.name)
+    graph.dissolve()
+    return made
 
 
 # ---------------------------------------------------------------------------------------------------- without the rules
@@ -75,33 +77,50 @@ def reorder(program: Program, order: Iterable[int]) -> Program:
     Args:
         order: indices of nodes, operands before their users; nodes left out must not be needed.
     """
-    place: dict[int, int] = {}
+    old = program.nodes
+    place = [-1] * len(old)
     nodes: list[Node] = []
     loops: list[Repetition] = []
     for k in order:
-        op, args, value = program.nodes[k]
+        op, args, value = old[k]
         place[k] = len(nodes)
+        if len(args) == 2 and op != "input":
+            a, b = args
+            nodes.append(node_of((op, (place[a], place[b]), value)))
+            continue
         if op == "loop":
             loops.append(program.loops[int(value)])
             value = len(loops) - 1.0
-        nodes.append(Node(op, args if op == "input" else tuple([place[a] for a in args]), value))
+        nodes.append(node_of((op, args if op == "input" else tuple([place[a] for a in args]), value)))
     return replace(
         program,
         nodes=tuple(nodes),
-        results=tuple(tuple([place[k] for k in row]) for row in program.results),
-        labels={place[k]: text for k, text in program.labels.items() if k in place},
+        results=tuple([tuple([place[k] for k in row]) for row in program.results]),
+        labels={place[k]: text for k, text in program.labels.items() if place[k] >= 0},
         loops=tuple(loops),
     )
 
 
 def prune(program: Program) -> Program:
     """The program without nodes that no result needs; the others stay as they are, in their order."""
-    needed = bytearray(len(program.nodes))
+    return pruned(program, range(len(program.nodes)))
+
+
+def pruned(program: Program, order: Sequence[int]) -> Program:
+    """The program in another order, without nodes that no result needs.
+
+    Args:
+        order: indices of all nodes, operands before their users.
+    """
+    nodes = program.nodes
+    needed = bytearray(len(nodes))
     for row in program.results:
         for k in row:
             needed[k] = 1
-    for k in range(len(program.nodes) - 1, -1, -1):
-        if needed[k] and program.nodes[k].op != "input":
-            for a in program.nodes[k].args:
-                needed[a] = 1
-    return reorder(program, [k for k in range(len(program.nodes)) if needed[k]])
+    for k in reversed(order):
+        if needed[k]:
+            op, args, _ = nodes[k]
+            if op != "input":
+                for a in args:
+                    needed[a] = 1
+    return reorder(program, [k for k in order if needed[k]])

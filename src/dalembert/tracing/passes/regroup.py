@@ -80,7 +80,7 @@ class Nary:
     def sum(self, terms: dict[int, float]) -> Scaled:
         """A sum, with a common sign or coefficient of all terms taken out, so that equal sums are found
         equal."""
-        kept = sorted((ref, c) for ref, c in terms.items() if c != 0)
+        kept = sorted([(ref, c) for ref, c in terms.items() if c != 0])
         if not kept:
             return 0.0, ONE
         if len(kept) == 1:
@@ -92,7 +92,7 @@ class Nary:
 
     def product(self, factors: Iterable[int]) -> int:
         """A product; of one factor, the factor itself."""
-        kept = sorted(f for f in factors if f != ONE)
+        kept = sorted([f for f in factors if f != ONE])
         return ONE if not kept else kept[0] if len(kept) == 1 else self.make(Product(tuple(kept)))
 
     def scaled(self, value: Scaled) -> int:
@@ -104,10 +104,10 @@ class Nary:
         """What an item refers to, with repetitions."""
         item = self.items[ref]
         if isinstance(item, Sum):
-            return tuple(r for r, _ in item.terms)
+            return tuple([r for r, _ in item.terms])
         if isinstance(item, Product):
             return item.factors
-        return () if item.op in ("const", "input") else tuple(r for _, r in item.args)
+        return () if item.op in ("const", "input") else tuple([r for _, r in item.args])
 
     def uses(self) -> list[int]:
         """How often each item is referred to by needed items and results; 0 for those not needed."""

@@ -19,7 +19,7 @@ A product that a sum can absorb in a fused multiply-add stays next to it.
 
 from __future__ import annotations
 
-import heapq
+from heapq import heappop, heappush
 
 from dalembert.tracing.cost import fused_products
 from dalembert.tracing.passes.rebuild import reorder
@@ -39,7 +39,7 @@ def schedule(program: Program) -> Program:
     """The same operations in an order with few live values; bit for bit the same results."""
     fused = fused_products(program)
     units = _units(program, fused)
-    held, users = _held(program, units), _users(units)
+    held, users = _held(program, units), _users(units, len(program.nodes))
     starts = [list(units)]
     if len(units) <= MANY_OPERATIONS:
         unit_of = {k: node.args[0] for k, node in enumerate(program.nodes) if node.op == "element"}
@@ -49,25 +49,27 @@ def schedule(program: Program) -> Program:
             depth[k] = 1 + max((depth[a] for a in needs), default=0)
         registers = _registers(units, held)
         for roots in (results, results[::-1], sorted(results, key=lambda k: depth[k])):
-            starts.append(_depth_first(units, registers, roots))
+            starts.append(_depth_first(units, len(held), registers, roots))
     eager = [_forward(units, held, users, order) for order in starts]
-    promising = min(range(len(starts)), key=lambda i: _pressure(units, held, eager[i]))
     tried = [*starts, *eager, _backward(units, held, users, eager[0])]
+    pressures = [_pressure(units, held, order) for order in tried]
     if len(units) <= MANY_OPERATIONS:
+        promising = min(range(len(starts)), key=lambda i: pressures[len(starts) + i])
         tried.append(_forward(units, held, users, _backward(units, held, users, starts[promising])))
-    best = min(tried, key=lambda order: _traffic(units, held, order))
+        pressures.append(_pressure(units, held, tried[-1]))
+    best = tried[min(range(len(tried)), key=lambda i: _traffic(units, held, tried[i], pressures[i]))]
     return reorder(program, _with_elements(program, _with_products(best, fused)))
 
 
-def _traffic(units: Units, held: set[int], order: list[int]) -> tuple[int, int]:
+def _traffic(units: Units, held: bytearray, order: list[int], pressure: tuple[int, int]) -> tuple[int, int]:
     """How often memory beyond the nearest cache is needed: once for each value that is live, and for each return."""
-    most, total = _pressure(units, held, order)
+    most, total = pressure
     return most + (_returns(units, held, order) if most > CACHED_VALUES else 0), total
 
 
-def _returns(units: Units, held: set[int], order: list[int]) -> int:
+def _returns(units: Units, held: bytearray, order: list[int]) -> int:
     """How often a value is needed again that has left the nearest cache, if that keeps what was used last."""
-    left = dict.fromkeys(units, 0)
+    left = [0] * len(held)
     for k in order:
         for a in units[k]:
             left[a] += 1
@@ -75,7 +77,7 @@ def _returns(units: Units, held: set[int], order: list[int]) -> int:
     returns = 0
     for k in order:
         for a in units[k]:
-            if a in held:
+            if held[a]:
                 if a in near:
                     del near[a]
                 else:
@@ -83,16 +85,16 @@ def _returns(units: Units, held: set[int], order: list[int]) -> int:
                 left[a] -= 1
                 if left[a]:
                     near[a] = None
-        if k in held and left[k]:
+        if held[k] and left[k]:
             near[k] = None
         while len(near) > CACHED_VALUES:
             del near[next(iter(near))]
     return returns
 
 
-def _pressure(units: Units, held: set[int], order: list[int]) -> tuple[int, int]:
+def _pressure(units: Units, held: bytearray, order: list[int]) -> tuple[int, int]:
     """Most values live at once, and the sum of the lengths of their lives."""
-    last: dict[int, int] = {}
+    last = [0] * len(held)  # nothing is used by the first operation
     for time, k in enumerate(order):
         for a in units[k]:
             last[a] = time
@@ -100,11 +102,13 @@ def _pressure(units: Units, held: set[int], order: list[int]) -> tuple[int, int]
     ends = [0] * len(order)
     for time, k in enumerate(order):
         live -= ends[time]
-        if k in held and k in last:
+        end = last[k]
+        if end and held[k]:
             live += 1
-            ends[last[k]] += 1
-            total += last[k] - time
-            most = max(most, live)
+            ends[end] += 1
+            total += end - time
+            if live > most:
+                most = live
     return most, total
 
 
@@ -120,12 +124,16 @@ def _units(program: Program, fused: dict[int, int]) -> Units:
     return units
 
 
-def _held(program: Program, units: Units) -> set[int]:
-    return {k for k in units if program.nodes[k].op not in ("input", "const")}
+def _held(program: Program, units: Units) -> bytearray:
+    """For each node whether it is an operation whose value is held."""
+    held = bytearray(len(program.nodes))
+    for k in units:
+        held[k] = program.nodes[k].op not in ("input", "const")
+    return held
 
 
-def _users(units: Units) -> dict[int, list[int]]:
-    users: dict[int, list[int]] = {k: [] for k in units}
+def _users(units: Units, size: int) -> list[list[int]]:
+    users: list[list[int]] = [[] for _ in range(size)]
     for k, needs in units.items():
         for a in needs:
             users[a].append(k)
@@ -147,60 +155,65 @@ def _with_elements(program: Program, order: list[int]) -> list[int]:
     return [k for unit in order for k in (unit, *elements.get(unit, ()))]
 
 
-def _registers(units: Units, held: set[int]) -> dict[int, int]:
+def _registers(units: Units, held: bytearray) -> dict[int, int]:
     """How many values must be held at once to compute each, if it were a tree."""
     registers: dict[int, int] = {}
     for k, needs in units.items():
         below = sorted((registers[a] for a in needs), reverse=True)
-        registers[k] = max([k in held, *(r + i for i, r in enumerate(below))])
+        registers[k] = max([held[k], *(r + i for i, r in enumerate(below))])
     return registers
 
 
-def _depth_first(units: Units, registers: dict[int, int], roots: list[int]) -> list[int]:
+def _depth_first(units: Units, size: int, registers: dict[int, int], roots: list[int]) -> list[int]:
     order: list[int] = []
-    done: set[int] = set()
+    done = bytearray(size)
     stack = roots[::-1]
     while stack:
         k = stack[-1]
-        missing = [a for a in units[k] if a not in done]
-        if k in done:
+        if done[k]:
             stack.pop()
-        elif missing:
-            stack.extend(sorted(missing, key=lambda a: (registers[a], -a)))
+            continue
+        missing = [a for a in units[k] if not done[a]]
+        if missing:
+            stack.extend(sorted(missing, key=lambda a: (registers[a], -a)) if len(missing) > 1 else missing)
         else:
             stack.pop()
-            done.add(k)
+            done[k] = 1
             order.append(k)
     return order
 
 
-def _forward(units: Units, held: set[int], users: dict[int, list[int]], order: list[int]) -> list[int]:
+def _forward(units: Units, held: bytearray, users: list[list[int]], order: list[int]) -> list[int]:
     """The same order, but whatever frees as many values as it makes comes as soon as it can."""
-    position = {k: i for i, k in enumerate(order)}
-    missing = {k: len(units[k]) for k in order}
-    left = {k: len(users[k]) for k in order}
+    position, missing, left = [0] * len(held), [0] * len(held), list(map(len, users))
+    for i, k in enumerate(order):
+        position[k] = i
+        missing[k] = len(units[k])
     result: list[int] = []
-    done: set[int] = set()
+    done = bytearray(len(held))
     heap: list[tuple[bool, int, int]] = []
 
     def offer(k: int) -> None:
-        frees = sum(a in held and left[a] == 1 for a in units[k])
-        heapq.heappush(heap, (frees < (k in held and left[k] > 0), position[k], k))
+        frees = 0
+        for a in units[k]:
+            if left[a] == 1 and held[a]:
+                frees += 1
+        heappush(heap, (frees < (held[k] and left[k] > 0), position[k], k))
 
     for k in order:
         if not missing[k]:
             offer(k)
     while heap:
-        _, _, k = heapq.heappop(heap)
-        if k in done:
+        _, _, k = heappop(heap)
+        if done[k]:
             continue
-        done.add(k)
+        done[k] = 1
         result.append(k)
         for a in units[k]:
             left[a] -= 1
             if left[a] == 1:
                 for user in users[a]:  # the one that is left may now free it
-                    if user not in done and not missing[user]:
+                    if not done[user] and not missing[user]:
                         offer(user)
         for user in users[k]:
             missing[user] -= 1
@@ -209,35 +222,36 @@ def _forward(units: Units, held: set[int], users: dict[int, list[int]], order: l
     return result
 
 
-def _backward(units: Units, held: set[int], users: dict[int, list[int]], order: list[int]) -> list[int]:
+def _backward(units: Units, held: bytearray, users: list[list[int]], order: list[int]) -> list[int]:
     """The same order, but whatever makes as many values as it needs comes as late as it can."""
-    position = {k: i for i, k in enumerate(order)}
-    waiting = {k: len(users[k]) for k in order}
-    growth = {k: sum(a in held for a in units[k]) for k in order}  # operands that nothing later needs
-    live: set[int] = set()
+    position, growth, waiting = [0] * len(held), [0] * len(held), list(map(len, users))
+    for i, k in enumerate(order):
+        position[k] = -i
+        growth[k] = sum([held[a] for a in units[k]])  # operands that nothing later needs
+    live = bytearray(len(held))
     result: list[int] = []
-    done: set[int] = set()
+    done = bytearray(len(held))
     heap: list[tuple[bool, int, int]] = []
 
     def offer(k: int) -> None:
-        heapq.heappush(heap, (growth[k] > (k in live), -position[k], k))
+        heappush(heap, (growth[k] > live[k], position[k], k))
 
     for k in order:
         if not waiting[k]:
             offer(k)
     while heap:
-        _, _, k = heapq.heappop(heap)
-        if k in done:
+        _, _, k = heappop(heap)
+        if done[k]:
             continue
-        done.add(k)
+        done[k] = 1
         result.append(k)
-        live.discard(k)
+        live[k] = 0
         for a in units[k]:
-            if a in held and a not in live:
-                live.add(a)
+            if held[a] and not live[a]:
+                live[a] = 1
                 for user in users[a]:
                     growth[user] -= 1
-                    if user not in done and not waiting[user]:
+                    if not done[user] and not waiting[user]:
                         offer(user)
             waiting[a] -= 1
             if not waiting[a]:
