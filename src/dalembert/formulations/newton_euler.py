@@ -180,6 +180,7 @@ EQUATIONS = {
     "hollerbach-4x4": "(5.2.4), (5.2.5)",
     "hollerbach-3x3": "(5.2.7), (5.2.8)",
     "newton-euler": "(5.2.10), (5.2.11)",
+    "newton-euler-loops": "(5.2.10), (5.2.11)",
     "tensor": "(5.3.7), (5.3.8)",
     "augmented-links": "(5.3.44)-(5.3.46)",
     "uicker-kahn": "(5.2.2)",

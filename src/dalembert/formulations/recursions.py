@@ -589,6 +589,7 @@ RECURSIONS: dict[str, Callable[[Paper], Array]] = {
     "hollerbach-4x4": hollerbach_4x4,
     "hollerbach-3x3": hollerbach_3x3,
     "newton-euler": newton_euler,
+    "newton-euler-loops": newton_euler,
     "tensor": tensor_form,
     "augmented-links": augmented_links,
     "waters": waters,
