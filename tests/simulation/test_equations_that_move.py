@@ -1,6 +1,7 @@
 """Equations of any origin go wherever a mechanism goes, and move as the mechanism does."""
 
 import pickle
+import zipfile
 
 import numpy as np
 import pytest
@@ -10,9 +11,9 @@ from sympy.physics.mechanics import KanesMethod, LagrangesMethod, Particle, Poin
 import dalembert as da
 from dalembert import control
 from dalembert.algebra import scalar
-from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.errors import ArgumentError, FormatError, UnsupportedError
 from dalembert.model.identity import identify
-from dalembert.simulation import RolloutTask
+from dalembert.simulation import RolloutTask, load_trajectory
 
 CART = {"M": 1.3, "m": 0.4, "l": 0.6, "g": 9.81}
 BAR = {"g": 9.81, "l0": 0.4, "l1": 0.1, "l2": 0.35, "l3": 0.3, "m1": 1.0, "m2": 1.5, "m3": 0.8}
@@ -246,3 +247,51 @@ def test_what_cannot_move_says_why(cart_by_sympy):
         cart_by_sympy.dynamics().kernel("coriolis_matrix")
     with pytest.raises(ArgumentError, match="Equations"):
         da.simulate(3)
+
+
+def test_equations_of_a_loop_refuse_positions_in_which_it_is_open():
+    """They hold on closed loops only, and would go on from an open one in silence."""
+    model = da.load("four_bar")
+    values = {"g": 9.81, "l0": 1.0, "l1": 0.3, "l2": 0.9, "l3": 0.8, "m1": 1.0, "m2": 1.0, "m3": 1.0}
+    closed = da.Dynamics(model, parameters=values).assemble([1.0, -0.7, 1.6])
+    equations = da.derive(model, "kane", reference=closed.tolist())
+    for moving, known in ((equations, values), (equations.substitute(values), None)):
+        assert da.simulate(moving, closed, None, 0.1, parameters=known).status == "finished"
+        da.rollout(moving, closed, None, steps=3, parameters=known)
+        for start in ([1.0, 0, 0], {"drive": 1.0}, None):
+            with pytest.raises(ArgumentError, match="q0 violates the constraint 'pin'"):
+                da.simulate(moving, start, None, 0.1, parameters=known)
+        with pytest.raises(ArgumentError, match="q0 violates the constraint 'pin'"):
+            da.rollout(moving, [1.0, 0, 0], None, steps=3, parameters=known)
+        with pytest.raises(ArgumentError, match="linearize: q violates the constraint 'pin'"):
+            control.linearize(moving, [1.0, 0, 0], parameters=known)
+
+
+def test_inputs_that_are_fewer_than_velocities_are_drawn_stored_and_exported(tmp_path):
+    model, values = da.load("cart_pole"), {"g": 9.81, "l": 0.5, "I": 0.01, "M": 1.0, "m": 0.2}
+    pytest.importorskip("matplotlib")
+    da.simulate(da.derive(model, "kane", actuated=[]), [0, 0.1], None, 0.1, parameters=values).plot()
+    equations = da.derive(model, "kane", actuated=["rail"])
+    da.simulate(equations, [0, 0.1], None, 0.1, parameters=values).to_npz(tmp_path / "t.npz")
+    da.view(equations, tmp_path / "t.npz", to=tmp_path / "t.html")
+    with pytest.raises(FormatError, match="had 1 inputs, and 'cart_pole' as it is given has 2; give what moved"):
+        load_trajectory(tmp_path / "t.npz", model)
+    equations.dynamics(parameters=values).fmu(tmp_path / "cart.fmu", 2, binary=False)
+    with zipfile.ZipFile(tmp_path / "cart.fmu") as unit:
+        described = unit.read("modelDescription.xml").decode()
+    assert 'name="tau.rail"' in described and "tau.hinge" not in described
+    first, second = sympy.symbols("qdot1 qdot2")
+    speeds = da.derive(model, "kane", speeds=[first + second, second])
+    with pytest.raises(UnsupportedError, match="derive them without speeds"):
+        speeds.dynamics(parameters=values).fmu(tmp_path / "u.fmu", 2, binary=False)
+
+
+def test_hints_for_inputs_that_a_dynamics_was_not_made_with_name_the_way():
+    arm = da.load("demo_arm")
+    q, v, a = arm.random_state(np.random.default_rng(0))
+    with pytest.raises(ArgumentError, match=r"no input wrenches; name the frames first: Dynamics\(mechanism, wrenches"):
+        da.Dynamics(arm).inverse_dynamics(q, v, a, wrenches={"flange": np.zeros(6)})
+    with pytest.raises(ArgumentError, match=r"name the numbers that vary first: Dynamics\(mechanism, parameters"):
+        da.Dynamics(arm).gravity(q, parameters={"flange.mass": 1.0})
+    with pytest.raises(ArgumentError, match=r"got Equations; those of equations are equations.dynamics"):
+        da.Dynamics(da.derive(da.load("cart_pole")))

@@ -54,6 +54,8 @@ def linearize(
     if dynamics.wrenches:
         raise ArgumentError("this Dynamics has wrenches; make one without them to linearize")
     values = as_parameters(dynamics, parameters)
+    if opened := dynamics.open_loops(position, 0.0, values):
+        raise ArgumentError(f"linearize: {opened}")
     if dynamics.is_tree:
         last = () if values is None else (values,)
         time = (np.float64(0),) if dynamics.takes_time else ()

@@ -190,7 +190,9 @@ class Dynamics(QuantityAttributes):
         optimise: int = 1,
     ):
         if not isinstance(mechanism, Mechanism):
-            raise ArgumentError(f"Dynamics takes a Mechanism, got {type(mechanism).__name__}; use dalembert.load(...)")
+            derived = type(mechanism).__name__ in ("Equations", "CompiledEquations")
+            mend = "those of equations are equations.dynamics(...)" if derived else "use dalembert.load(...)"
+            raise ArgumentError(f"Dynamics takes a Mechanism, got {type(mechanism).__name__}; {mend}")
         mechanism = _with_constraints(mechanism, constraints)
         wrenches = _names("wrenches", wrenches)
         self.mechanism = mechanism
@@ -789,12 +791,16 @@ class Dynamics(QuantityAttributes):
     def _hints(self) -> dict[str, str]:
         """What a caller learns who leaves out the parameters or the wrenches."""
         wrenches = f"one row [force; moment] for each of {', '.join(self.wrenches)}"
+        if not self.wrenches:
+            wrenches = "name the frames first: Dynamics(mechanism, wrenches=['flange'])"
         numbers = f"pass parameters=, the values of {', '.join(self.parameter_names)} in this order"
         mend = (
             f"; or give the symbols of {self.mechanism.name!r} numbers for good: Dynamics(mechanism, parameters="
             "{name: value}), dalembert.substitute(mechanism, {name: value}), or, for the default values of a TOML "
             "description, load(..., parameters='default')"
         )
+        if not self.parameter_names:
+            numbers, mend = "name the numbers that vary first: Dynamics(mechanism, parameters=['flange.mass'])", ""
         settings = {
             name: f"that is a setting of all kernels: Dynamics(mechanism, {name}=...)"
             for name in SETTINGS - {"mechanism", "wrenches", "parameters", "dtype"}
@@ -1059,6 +1065,13 @@ class Dynamics(QuantityAttributes):
             v: velocities for what is demanded of accelerations; by default the smallest that satisfy the constraints.
         """
         return analyse(self, q, t, v=v)
+
+    def open_loops(self, q: np.ndarray, t: Any, parameters: np.ndarray | None = None, name: str = "q") -> str:
+        """Which loop positions leave open that equations of motion take for closed, and what to do; empty if none.
+
+        The constraints of a mechanism are no such loops: they are rows of its own.
+        """
+        return ""
 
     def residual(self, q: Any, t: float = 0.0, *, parameters: Any = None) -> dict[str, np.ndarray]:
         """Residuals of the constraints on positions, by name of the constraint: m, and of angles x sin(x).

@@ -17,7 +17,7 @@ import numpy as np
 
 from dalembert.constraints.straight_line import by_multipliers, by_projection
 from dalembert.dynamics.constrained import mass_matrix
-from dalembert.errors import ArgumentError, ModelWarning
+from dalembert.errors import ArgumentError, ModelWarning, UnsupportedError
 from dalembert.fmi.unit import FunctionalUnit, Variable, legal_names
 from dalembert.kinematics.manifold import displaced, normalise_in_place, normalised, position_rate, quaternion_places
 from dalembert.model.checks import expect_path, real_array
@@ -61,13 +61,16 @@ def functional_unit(
     m = dynamics.mechanism
     chosen = [_output(dynamics, given) for given in outputs]
     wrenches = dynamics.wrenches
-    places = _Places(m.nq, m.nv, len(wrenches), len(dynamics.parameter_names))
+    forces = [(part, force_unit(unit)) for joint in m.joints if joint.nv for part, unit in velocity_parts(joint)]
+    if dynamics.input_names != dynamics.velocity_names():  # equations whose drives are others than all velocities
+        known = dict(zip(dynamics.velocity_names(), (unit for _, unit in forces)))
+        forces = [(name, known.get(name, "")) for name in dynamics.input_names]
+    places = _Places(m.nq, m.nv, len(forces), len(wrenches), len(dynamics.parameter_names))
     compute = _compute(dynamics, chosen, places)
     states = list(_states(dynamics, q, v))
     inputs = [
-        Variable(f"tau.{part}", force_unit(unit), 0.0, "generalised force of a drive")
-        for joint in m.joints if joint.nv
-        for part, unit in velocity_parts(joint)
+        Variable(f"tau.{part}", unit, 0.0, "generalised force of a drive")
+        for part, unit in forces
     ] + [
         Variable(f"wrench.{frame}.{part}", "N" if part[0] == "f" else "N.m", 0.0, "on the frame, in its axes")
         for frame in wrenches
@@ -137,8 +140,8 @@ def _named(groups: Mapping[str, Sequence[Variable]]) -> tuple[dict[str, list[Var
 class _Places:
     """Where everything lies in z = [t, q, v, tau, wrenches, parameters]."""
 
-    def __init__(self, nq: int, nv: int, wrenches: int, parameters: int):
-        sizes = {"t": 1, "q": nq, "v": nv, "tau": nv, "wrenches": 6 * wrenches, "parameters": parameters}
+    def __init__(self, nq: int, nv: int, inputs: int, wrenches: int, parameters: int):
+        sizes = {"t": 1, "q": nq, "v": nv, "tau": inputs, "wrenches": 6 * wrenches, "parameters": parameters}
         self.slices: dict[str, slice] = {}
         self.size = 0
         for name, size in sizes.items():
@@ -266,6 +269,11 @@ def write(
     wanted = {"2": 2, "2.0": 2, "3": 3, "3.0": 3}.get(str(version))
     if wanted is None:
         raise ArgumentError(f"{{argument}} = {version!r}; FMI has the versions 2 and 3", argument="version")
+    if speeds := getattr(m, "speeds", ()):
+        raise UnsupportedError(
+            f"the equations of {m.name!r} have speeds of their own, {', '.join(speeds)}, and the states of an FMU are "
+            "velocities of joints: derive them without speeds"
+        )
     if not m.nv:
         raise ArgumentError(f"{m.name!r} has no degree of freedom: there is nothing to integrate")
     unset = [name for name, x in zip(dynamics.parameter_names, dynamics.parameter_values) if not np.isfinite(x)]

@@ -15,6 +15,7 @@ import numpy as np
 
 from dalembert.algebra.arrays import asarray, product
 from dalembert.algebra.scalar import is_zero
+from dalembert.constraints.violation import violation
 from dalembert.dynamics import Dynamics
 from dalembert.dynamics.quantity import Quantity
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
@@ -130,6 +131,21 @@ class DerivedDynamics(Dynamics):
     def _plain(self) -> bool:
         """Whether velocities are those of the layout's joints."""
         return not getattr(self.mechanism, "speeds", ())
+
+    def open_loops(self, q: np.ndarray, t: Any, parameters: np.ndarray | None = None, name: str = "q") -> str:
+        """Which constraint of the mechanism positions violate, for equations hold on closed loops only."""
+        origin = self.equations.mechanism
+        if origin is None or not origin.constraints:
+            return ""
+        known = self.parameter_values if parameters is None else parameters
+        own = [x.name for x in origin.symbols]
+        if not set(own) <= set(self.parameter_names):
+            return ""  # where numbers stand in the place of lengths that the mechanism still has as symbols
+        known = known[..., [self.parameter_names.index(x) for x in own]]
+        first = dict(zip(own, known.reshape(-1, len(own))[0].tolist())) if own else ()
+        closed = Dynamics(origin.replace(contacts=(), forces=(), strict=False), parameters=first)
+        options: dict[str, Any] = {"parameters": known} if own else {}
+        return violation(closed, q, None, t, (name, ""), **options)
 
     def _with(self, **changes: Any) -> DerivedDynamics:
         own = {"parameters": self._parameters.given, "dtype": self.dtype, "device": self.device}

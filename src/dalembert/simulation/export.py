@@ -155,6 +155,13 @@ def load_trajectory(path: str | Path, mechanism: Moving) -> Trajectory:
             f"{model.name!r} with {names}",
             path,
         )
+    inputs = len(system.dynamics.input_names)
+    if arrays["tau"].ndim == 2 and arrays["tau"].shape[1] != inputs:
+        raise FormatError(
+            f"what moved had {arrays['tau'].shape[1]} inputs, and {model.name!r} as it is given has {inputs}; give "
+            "what moved: for a motion of equations these equations",
+            path,
+        )
     disagreement = _disagreement(
         arrays, happened, reset, about.get("events", []), (model.nq, model.nv, len(system.dynamics.input_names))
     )

@@ -124,6 +124,8 @@ def control_at(motion: Trajectory, t: np.ndarray) -> np.ndarray:
     Args:
         t: times between its first and its last sample, (...).
     """
+    if not motion.tau.shape[-1]:
+        return np.zeros((*np.shape(t), 0))
     if not _known(motion):
         return np.stack([np.interp(t, motion.t, column) for column in motion.tau.T], axis=-1)
     k = np.maximum(np.searchsorted(motion.t, t, side="right") - 1, 0)

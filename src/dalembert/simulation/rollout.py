@@ -247,6 +247,8 @@ def rollout(
         if not dynamics.is_tree:
             system = system.with_parameters(space.host(values))
             system.check_start(0.0, space.host(q), space.host(v), space.host(values))
+        elif opened := dynamics.open_loops(space.host(q), 0.0, space.host(values), "q0"):
+            raise ArgumentError(opened)
         if contact is not None:
             q = checked_start(dynamics, q, values, as_flag("lift", lift), space.kernel(system, "contact_points"))
         gain_count = held["gains"].shape[-1] if "gains" in held else 0

@@ -229,7 +229,7 @@ class Stabiliser:
         Args:
             parameters: values of the symbols, (..., k), if there are any.
         """
-        wrong = self.violation(t, q, v, parameters, ("q0", "v0"))
+        wrong = self.violation(t, q, v, parameters, ("q0", "v0")) or self.dynamics.open_loops(q, t, parameters, "q0")
         if wrong:
             raise ArgumentError(wrong)
         own = self.dynamics if self.has_loops else None

@@ -19,6 +19,7 @@ from dalembert.formats.loading import load
 from dalembert.formulations.motion import DerivedDynamics
 from dalembert.model import Mechanism
 from dalembert.simulation import Trajectory
+from dalembert.simulation.export import load_trajectory
 from dalembert.viewer.inline import KINDS, ShownFile, in_notebook
 from dalembert.viewer.motion import bodies_behind, of_bodies
 
@@ -111,6 +112,8 @@ def view(
             raise ArgumentError(
                 f"view takes a Mechanism, a trajectory, equations or a file, got {type(mechanism).__name__}"
             )
+        if isinstance(trajectory, (str, Path)) and Path(trajectory).suffix.lower() == ".npz":
+            trajectory = of_bodies(load_trajectory(trajectory, mechanism))
         equations = mechanism if equations is True else equations
         mechanism = bodies_behind(mechanism)
     if live:
