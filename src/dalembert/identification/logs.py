@@ -75,12 +75,15 @@ BEYOND = 0.1
 
 
 class Samples(NamedTuple):
-    """What ``identify`` takes: positions, velocities, accelerations and generalised forces, one row each."""
+    """What ``identify`` takes: positions, velocities, accelerations, generalised forces, and the signs of the
+    velocities, which multiply Coulomb friction, filtered as the forces are; one row each.
+    """
 
     q: np.ndarray
     v: np.ndarray
     a: np.ndarray
     tau: np.ndarray
+    signs: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +120,9 @@ class Log:
     ) -> Samples:
         """Filtered positions, with velocities and accelerations from them, and torques filtered alike.
 
+        A filter rounds the jumps of torques where Coulomb friction changes its sign. So the signs of the velocities,
+        taken from every sample, pass the same filter before they are thinned.
+
         Both ends, where the filter has seen one side only, are left out: three periods of the cut-off.
 
         Args:
@@ -151,7 +157,8 @@ class Log:
                 "or a higher cutoff is needed"
             )
         keep = slice(end, -end, every)
-        parts = (*differentiate(t, q, cutoff), low_pass(t, tau, cutoff))
+        q, v, a = differentiate(t, q, cutoff)
+        parts = (q, v, a, low_pass(t, tau, cutoff), low_pass(t, np.sign(v), cutoff))
         return Samples(*(x[keep] for x in parts))
 
     def __str__(self) -> str:
