@@ -108,8 +108,10 @@ class LinearTorques:
         Y = self.dynamics.regressor(real_array(q, "q"), v, a)
         parts = [Y[..., self._columns]]
         signs = np.sign(v) if signs is None else real_array(signs, "signs")
-        if signs.shape != v.shape or not np.isfinite(signs).all():
-            raise ArgumentError(f"signs has shape {signs.shape}, expected {v.shape}, finite (times are t=...)")
+        if signs.shape != v.shape:
+            raise ArgumentError(f"signs has shape {signs.shape}, expected {v.shape}; times are given by t=")
+        if not np.isfinite(signs).all():
+            raise ArgumentError("signs contains numbers that are not finite")
         diagonals = {"damping": v, "friction": signs, "armature": a, "offset": np.ones_like(v)}
         owned = np.zeros((self.mechanism.nv, len(self._movers)))
         for k, joint in enumerate(self._movers):
