@@ -385,6 +385,7 @@ REPEATED: dict[str, int] = {
     "tests/formulations/test_ways_of_closing.py::test_kane_has_as_many_speeds_as_the_working_position_has_freedoms": 1,
     "tests/formulations/test_ways_of_closing.py::test_verification_fails_with_speeds_of_another_way_of_closing": 1,
     "tests/formulations/test_ways_of_closing.py::test_verification_stays_away_from_crossings_of_ways_of_closing": 1,
+    "tests/identification/test_friction.py::test_filtered_logs_give_back_friction_within_their_intervals": 2,
     "tests/identification/test_friction.py::test_the_model_of_the_record_is_chosen": 2,
     "tests/identification/test_identification.py::test_right_measurements_are_not_doubted": 1,
     "tests/identification/test_identification.py::test_torques_of_wrong_sign_order_or_unit_are_doubted": 1,

@@ -124,8 +124,8 @@ CALLS = {
         "mechanism": ARM, "t": TIMES, "amplitudes": WAVES, "frequency": 0.5, "center": None,
     }),
     "identify": (identification.identify, {
-        "mechanism": ARM, "q": q, "v": v, "a": a, "tau": TAU, "unknown": ["flange"], "drives": (), "noise": None,
-        "prior": 1e-3,
+        "mechanism": ARM, "q": q, "v": v, "a": a, "tau": TAU, "signs": np.sign(v), "unknown": ["flange"], "drives": (),
+        "noise": None, "prior": 1e-3,
     }),
     "Identification.interval": (FOUND.interval, {"confidence": 0.95}),
     "LinearTorques": (identification.LinearTorques, {"mechanism": ARM, "unknown": ["flange"], "drives": ()}),

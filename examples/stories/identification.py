@@ -58,13 +58,16 @@ print(f"payload {payload.mass:.3f} kg (truth {truth.mass}), centre {payload.cent
 assert "viscous" in choice.chosen and "Coulomb" in choice.chosen
 assert abs(payload.mass - truth.mass) < 0.03 and np.abs(payload.center - truth.center).max() < 0.01
 assert is_consistent(payload.parameters)  # a body with these numbers can exist
+drag, true = found.values[-12:], np.repeat([0.3, 0.5], 6)  # damping, then friction, of six joints
+print(f"damping {drag[:6].round(3)} N m s (truth 0.3), friction {drag[6:].round(3)} N m (truth 0.5)")
+assert (abs(drag - true) < 4 * found.deviations[-12:]).all()
 
 # ---- the test that counts: a motion that was not used
 other = read_log(second, arm, columns={"q": "enc{number}"}).samples(cutoff=20)
-left = other[3] - found.predict(*other[:3])
+left = other.tau - found.predict(other.q, other.v, other.a, other.signs)
 print("tuesday, root mean square of what is left:", np.sqrt((left**2).mean(axis=0)).round(3), "N m")
 assert np.sqrt((left[50:-50] ** 2).mean()) < 0.2
-without = other[3] - identify(model, *samples, unknown=["payload"]).predict(*other[:3])
+without = other.tau - identify(model, *samples, unknown=["payload"]).predict(*other[:3])
 print("the same without friction:                  ", np.sqrt((without**2).mean(axis=0)).round(3), "N m")
 
 Path("out").mkdir(exist_ok=True)

@@ -345,10 +345,15 @@ def test_identify_finds_masses_and_friction_in_a_log(capsys, tmp_path):
     words = ("identify", "double_pendulum", paths[0], "--column", "q=enc{number}", "--cutoff", "40")
     to = str(tmp_path / "found.toml")
     data = run(capsys, *words, "--predict", paths[1], "--to", to, "--json").json
-    assert data["friction"] == "Coulomb" and data["prediction"]["share"] < 0.02
+    assert data["friction"] == "Coulomb" and data["prediction"]["share"] < 1e-3  # reversals too
     found = da.load(to)
-    assert [joint.friction for joint in found.joints] == pytest.approx([0.3, 0.3], abs=0.01)
+    assert [joint.friction for joint in found.joints] == pytest.approx([0.3, 0.3], abs=1e-3)
     plain = run(capsys, *words, "--friction", "coulomb")
     assert plain.code == 0 and "q    enc1, enc2" in plain.out and "sampled at 500 Hz" in plain.out
     wrong = run(capsys, "identify", "double_pendulum", paths[0])
     assert wrong.code == 2 and "no columns of positions" in wrong.err and "'enc1'" in wrong.err
+    np.savetxt(paths[0], table, delimiter=",", header="t [ms],q1 [deg],q2 [deg],j1_eff,j2_eff", comments="")
+    bare = run(capsys, "identify", "double_pendulum", paths[0])
+    said = " ".join(bare.err.split())
+    assert bare.code == 2 and "--column tau=effort_{joint}" in said and "the file has 'j1_eff', 'j2_eff', too" in said
+    assert run(capsys, "identify", "double_pendulum", paths[0], "--column", "tau=j{number}_eff").code == 0

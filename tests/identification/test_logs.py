@@ -163,6 +163,19 @@ def test_samples_are_what_identification_takes(tmp_path):
         log.samples(40, start=1.0, stop=1.1)
 
 
+def test_a_log_without_torques_says_which_columns_it_left(tmp_path):
+    extra = ["t", "q1", "q2", "j1_force", "j2_force"]
+    log = read_log(write(tmp_path / "a.csv", extra, [T, *Q.T, *TAU.T]), ARM)
+    assert log.others == ("j1_force", "j2_force")
+    with pytest.raises(
+        ArgumentError, match=r"the file has 'j1_force', 'j2_force', too.*columns=\{'tau'.*--column tau="
+    ):
+        log.samples(40)
+    bare = read_log(write(tmp_path / "b.csv", extra[:3], [T, *Q.T]), ARM)
+    with pytest.raises(ArgumentError, match="the file has no more columns"):
+        bare.samples(40)
+
+
 def test_parquet(tmp_path):
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet

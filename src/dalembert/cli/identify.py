@@ -126,7 +126,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     if options.predict is not None:
         other = _read(options, mechanism, options.predict)
         new = other.samples(cutoff)
-        off = new.tau - found.predict(*new[:3])
+        off = new.tau - found.predict(new.q, new.v, new.a, new.signs)
         told["prediction"] = {
             "residual": np.sqrt((off**2).mean(axis=0)).tolist(),
             "share": float(np.sqrt((off**2).mean() / (new.tau**2).mean())),

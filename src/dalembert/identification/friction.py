@@ -63,6 +63,7 @@ def choose_friction(
     v: Any,
     a: Any,
     tau: Any,
+    signs: Any = None,
     *,
     unknown: Sequence[str] | None = None,
     models: Mapping[str, Sequence[str]] = FRICTION_MODELS,
@@ -81,6 +82,7 @@ def choose_friction(
         v: velocities, (T, nv).
         a: accelerations, (T, nv).
         tau: measured generalised forces, (T, nv).
+        signs: of the velocities, if tau is filtered: filtered alike.
         unknown: bodies whose parameters are found as well; all that move by default, none if empty.
         models: by name the parameters of the drives, see :data:`~dalembert.identification.DRIVES`; the simplest first.
         folds: into how many stretches the record is cut.
@@ -99,7 +101,7 @@ def choose_friction(
     errors, counts = [], []
     sigma: np.ndarray | None = None
     for drives in reversed(list(models.values())):  # the richest one shows the noise
-        W, rest = _regression(dynamics, unknown, drives, (q, v, a), tau)
+        W, rest = _regression(dynamics, unknown, drives, (q, v, a, signs), tau)
         if sigma is None:
             left = rest - W @ _values([triangle(W, rest, np.ones(tau.shape[1]))])
             sigma = np.maximum(np.sqrt((left**2).mean(axis=0)), 1e-12 * np.abs(tau).max() + 1e-300)
@@ -116,7 +118,7 @@ def choose_friction(
     name = list(models)[k]
     nothing = unknown is not None and not len(unknown) and not models[name]
     found = None if nothing else identify(
-        dynamics, q, v, a, tau, unknown=unknown, drives=tuple(models[name]), prior=prior
+        dynamics, q, v, a, tau, signs, unknown=unknown, drives=tuple(models[name]), prior=prior
     )  # fmt: skip
     return FrictionChoice(tuple(models), table, tuple(counts[::-1]), name, found)
 
@@ -125,15 +127,14 @@ def _regression(
     dynamics: Dynamics,
     unknown: Sequence[str] | None,
     drives: Sequence[str],
-    motion: tuple[np.ndarray, np.ndarray, np.ndarray],
+    motion: tuple[np.ndarray, np.ndarray, np.ndarray, Any],
     tau: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The visible columns of a model, (T, nv, b), and what they have to explain, (T, nv)."""
-    if unknown is not None and not len(unknown) and not len(drives):  # nothing is unknown: what bodies need is known
-        return np.zeros((*tau.shape, 0)), tau - dynamics.inverse_dynamics(*motion)
-    torques = LinearTorques(dynamics, unknown, drives)
+    nothing = unknown is not None and not len(unknown) and not len(drives)
+    torques = LinearTorques(dynamics, unknown, ("offset",) if nothing else drives)  # beside which all is known
     W, known = torques.matrix(*motion)
-    return W[..., list(torques.visible.kept)], tau - known
+    return W[..., [] if nothing else list(torques.visible.kept)], tau - known
 
 
 def _values(parts: Sequence[np.ndarray]) -> np.ndarray:

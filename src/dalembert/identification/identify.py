@@ -61,17 +61,19 @@ class Identification:
     record: LeastSquaresFit | None = field(default=None, repr=False)
     torques: LinearTorques | None = field(default=None, repr=False)
 
-    def predict(self, q: Any, v: Any, a: Any) -> np.ndarray:
+    def predict(self, q: Any, v: Any, a: Any, signs: Any = None) -> np.ndarray:
         """Generalised forces of another motion by the visible combinations that were found, (T, nv).
 
         Args:
             q: positions, (T, nq).
             v: velocities, (T, nv).
             a: accelerations, (T, nv).
+            signs: of the velocities, filtered, as for :func:`~dalembert.identification.identify`; by default exact,
+                which predicts unfiltered torques.
         """
         if self.torques is None:
             raise ArgumentError("this identification does not know its model; make it by identify(...)")
-        W, known = self.torques.matrix(q, v, a)
+        W, known = self.torques.matrix(q, v, a, signs)
         return np.asarray(known + W[..., list(self.visible.kept)] @ self.values)
 
     def plot(self, t: Any = None) -> Any:
@@ -84,7 +86,7 @@ class Identification:
 
         return plot_torques(self, t)
 
-    def plot_prediction(self, q: Any, v: Any, a: Any, tau: Any, t: Any = None) -> Any:
+    def plot_prediction(self, q: Any, v: Any, a: Any, tau: Any, signs: Any = None, t: Any = None) -> Any:
         """The same for another motion, which the parameters have not seen: the test that counts.
 
         Args:
@@ -92,11 +94,12 @@ class Identification:
             v: velocities, (T, nv).
             a: accelerations, (T, nv).
             tau: measured generalised forces, (T, nv).
+            signs: of the velocities, if tau is filtered: filtered alike.
             t: times of the samples, s; their numbers by default.
         """
         from dalembert.identification.plot import plot_torques
 
-        return plot_torques(self, t, (real_array(tau, "tau"), self.predict(q, v, a)))
+        return plot_torques(self, t, (real_array(tau, "tau"), self.predict(q, v, a, signs)))
 
     def plot_residuals(self) -> Any:
         """A figure of what the model lacks: over the velocity of the joint, where friction shows, and its correlation
@@ -152,6 +155,7 @@ def identify(
     v: Any,
     a: Any,
     tau: Any,
+    signs: Any = None,
     *,
     unknown: Sequence[str] | None = None,
     drives: Sequence[str] = (),
@@ -177,6 +181,9 @@ def identify(
         v: velocities, (T, nv).
         a: accelerations, (T, nv).
         tau: measured generalised forces, (T, nv).
+        signs: what multiplies Coulomb friction, (T, nv): the signs of v by default. If tau is filtered they must be
+            filtered alike, ``low_pass(t, np.sign(v), cutoff)``, or friction is too small by much more than its
+            deviation; ``Log.samples`` does it.
         unknown: names of the bodies whose parameters are wanted; all that move by default.
         drives: which parameters of the drives are wanted: ``damping``, ``friction``, ``armature``, ``offset``.
         noise: standard deviation of each torque, nv; by default it is estimated from what is left over, with fewer than
@@ -195,7 +202,7 @@ def identify(
             raise ArgumentError(f"{name} contains numbers that are not finite")
     visible = torques.visible
     kept = list(visible.kept)
-    W, known = torques.matrix(q, v, a)
+    W, known = torques.matrix(q, v, a, signs)
     W, rest = W[..., kept], tau - known
     if W.shape[0] * nv <= len(kept):
         raise ArgumentError(f"{len(tau)} samples are too few for {len(kept)} parameters")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -75,12 +75,15 @@ BEYOND = 0.1
 
 
 class Samples(NamedTuple):
-    """What ``identify`` takes: positions, velocities, accelerations and generalised forces, one row each."""
+    """What ``identify`` takes: positions, velocities, accelerations, generalised forces, and the signs of the
+    velocities, which multiply Coulomb friction, filtered as the forces are; one row each.
+    """
 
     q: np.ndarray
     v: np.ndarray
     a: np.ndarray
     tau: np.ndarray
+    signs: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +99,7 @@ class Log:
         tau: generalised forces, (T, nv), if the file has them.
         sources: by quantity the names of its columns, and the unit in which they were taken.
         notes: what was noticed: rate, gaps, rows left out, units assumed.
+        others: names of the columns of the file that were taken for nothing.
     """
 
     mechanism: Mechanism
@@ -106,6 +110,7 @@ class Log:
     tau: np.ndarray | None
     sources: dict[str, tuple[tuple[str, ...], str]]
     notes: tuple[str, ...]
+    others: tuple[str, ...] = ()
 
     @property
     def rate(self) -> float:
@@ -117,6 +122,9 @@ class Log:
     ) -> Samples:
         """Filtered positions, with velocities and accelerations from them, and torques filtered alike.
 
+        A filter rounds the jumps of torques where Coulomb friction changes its sign. So the signs of the velocities,
+        taken from every sample, pass the same filter before they are thinned.
+
         Both ends, where the filter has seen one side only, are left out: three periods of the cut-off.
 
         Args:
@@ -126,7 +134,12 @@ class Log:
             stop: of what is used, s; the end by default.
         """
         if self.tau is None:
-            raise ArgumentError("this log has no generalised forces; name their columns: columns={'tau': ...}")
+            unused = f"the file has {_listed(self.others)}, too" if self.others else "the file has no more columns"
+            raise ArgumentError(
+                f"this log has no generalised forces, or their columns were not recognised: {unused}. Say which they "
+                "are: read_log(..., columns={'tau': 'effort_{joint}'}), or --column tau=effort_{joint}, with {number} "
+                "or {index} in the place of {joint} where they are numbered"
+            )
         if quaternion_places(self.mechanism.tree):
             raise UnsupportedError(
                 "quaternions cannot be differentiated by a filter; take q, v and a of the log itself"
@@ -151,7 +164,8 @@ class Log:
                 "or a higher cutoff is needed"
             )
         keep = slice(end, -end, every)
-        parts = (*differentiate(t, q, cutoff), low_pass(t, tau, cutoff))
+        q, v, a = differentiate(t, q, cutoff)
+        parts = (q, v, a, low_pass(t, tau, cutoff), low_pass(t, np.sign(v), cutoff))
         return Samples(*(x[keep] for x in parts))
 
     def __str__(self) -> str:
@@ -233,7 +247,9 @@ def read_log(
         warnings.warn(f"{place.name}: {text}", IdentificationWarning, stacklevel=2)
     notes += [text for text in warned if text not in notes]
     v, a, tau = (arrays.get(name) for name in ("v", "a", "tau"))
-    return Log(mechanism, arrays["t"], arrays["q"], v, a, tau, sources, tuple(notes))
+    taken = {name for names, _ in sources.values() for name in names}
+    others = tuple(name for name in raw.columns if name not in taken)
+    return Log(mechanism, arrays["t"], arrays["q"], v, a, tau, sources, tuple(notes), others)
 
 
 def _time_column(path: Path, table: dict[str, np.ndarray], given: Any) -> str:
@@ -314,7 +330,7 @@ def _nothing(path: Path, table: dict[str, np.ndarray], mechanism: Mechanism) -> 
     )
 
 
-def _listed(table: dict[str, np.ndarray]) -> str:
+def _listed(table: Iterable[str]) -> str:
     names = list(map(repr, table))
     return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
 

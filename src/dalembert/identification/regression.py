@@ -94,18 +94,25 @@ class LinearTorques:
         """Joints with velocities of their own; those that follow others are counted at their leaders."""
         return tuple(joint.name for joint in self.mechanism.joints if joint.nv and joint.mimic is None)
 
-    def matrix(self, q: Any, v: Any, a: Any) -> tuple[np.ndarray, np.ndarray]:
+    def matrix(self, q: Any, v: Any, a: Any, signs: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """W, (T, nv, p), and the known part of tau, (T, nv).
 
         Args:
             q: positions, (T, nq).
             v: velocities, (T, nv).
             a: accelerations, (T, nv).
+            signs: what multiplies Coulomb friction, (T, nv); the signs of v by default. A filter that torques have
+                passed has rounded their jumps, so signs must have passed it, too.
         """
         v, a = real_array(v, "v"), real_array(a, "a")
         Y = self.dynamics.regressor(real_array(q, "q"), v, a)
         parts = [Y[..., self._columns]]
-        diagonals = {"damping": v, "friction": np.sign(v), "armature": a, "offset": np.ones_like(v)}
+        signs = np.sign(v) if signs is None else real_array(signs, "signs")
+        if signs.shape != v.shape:
+            raise ArgumentError(f"signs has shape {signs.shape}, expected {v.shape}; times are given by t=")
+        if not np.isfinite(signs).all():
+            raise ArgumentError("signs contains numbers that are not finite")
+        diagonals = {"damping": v, "friction": signs, "armature": a, "offset": np.ones_like(v)}
         owned = np.zeros((self.mechanism.nv, len(self._movers)))
         for k, joint in enumerate(self._movers):
             owned[self.mechanism.v_slice(joint), k] = 1
