@@ -67,7 +67,7 @@ from dalembert.model.checks import (
     real_array,
     shown,
 )
-from dalembert.model.names import by_joint, velocity_names
+from dalembert.model.names import by_joint, formula_names, velocity_names
 from dalembert.model.record import content, fingerprint
 from dalembert.model.singularity import WHY, singular_motions
 from dalembert.model.tree import Tree, branches, coordinate_branches, element_branches
@@ -855,9 +855,12 @@ class Dynamics(QuantityAttributes):
         if self._parameters.complete:
             return self.parameter_values
         unset = [name for name, x in zip(self.parameter_names, self.parameter_values) if not np.isfinite(x)]
+        coordinates = [name for names in formula_names(self.mechanism.joints) for name in names]
+        only = {symbol.name for symbol in self.mechanism.symbols_of_formulas}
+        meant = [f"; {name} is no coordinate{hint(name, coordinates)}" for name in unset if name in only]
         raise ArgumentError(
             f"{self.mechanism.name!r} has the symbols {', '.join(unset)}; give their values by "
-            "Dynamics(mechanism, parameters={name: value}): they decide which rows are independent"
+            "Dynamics(mechanism, parameters={name: value}): they decide which rows are independent" + "".join(meant)
         )
 
     @cached_property

@@ -246,8 +246,7 @@ def _mechanism(data: dict[str, Any], document: TomlDocument, strict: bool | None
         used = document.values or document.declared
         named = listed({name: used[name] for name in document.declared})
         document.notes.append(("values: " if document.values else DEFAULT_VALUES) + named)
-    mechanism = Mechanism(name, gravity=gravity, notes=(*notes, *document.notes), strict=strict, **found)
-    return settled(mechanism, document)
+    return Mechanism(name, gravity=gravity, notes=(*notes, *document.notes), strict=strict, **found)
 
 
 def _positive(top: TomlTable) -> list[str]:
@@ -502,26 +501,6 @@ def _formula(document: TomlDocument, coordinates: set[str], value: Any) -> Any:
     for name in sorted(names(value) & coordinates & set(declared or document.values or ())):
         raise FormatError(f"{name!r} is a coordinate and a parameter as well; rename the parameter")
     return evaluate_exact(value, document.positive)
-
-
-def settled(mechanism: Mechanism, document: TomlDocument) -> Mechanism:
-    """With values in the place of parameters that occur in formulas only, since no kernel has an input for them."""
-    own = {symbol.name for symbol in mechanism.symbols}
-    items: tuple[Any, ...] = (*mechanism.constraints, *mechanism.forces)
-    named = {symbol.name for item in items if isinstance(item.function, Formula) for symbol in item.function.symbols}
-    values = {name: x for name, x in (document.declared or {}).items() if name in named - own}
-    if not values:
-        return mechanism
-
-    def settle(item: Any) -> Any:
-        formula = item.function
-        return item.replace(function=_with_values(formula, values)) if isinstance(formula, Formula) else item
-
-    return mechanism.replace(
-        constraints=tuple(map(settle, mechanism.constraints)),
-        forces=tuple(map(settle, mechanism.forces)),
-        notes=(*mechanism.notes, f"in formulas only, and therefore numbers: {listed(values)}"),
-    )
 
 
 def _with_values(formula: Formula, values: Mapping[str, float]) -> Formula:
