@@ -1116,8 +1116,12 @@ class Dynamics(QuantityAttributes):
     ) -> AssembledStates:
         """The same for many starts, times and designs, with a status for every one of them: a study of lengths.
 
+        Each is found from its own start alone, so that neighbours may be assembled in different ways, elbow up and
+        elbow down, all ``"assembled"``. To follow one of them over a turn, begin each angle at the positions found for
+        the one before; :meth:`assembly_modes` lists them at one angle.
+
         Args:
-            q: where to start, (..., nq), or by joint name; the reference by default.
+            q: where to start, (..., nq), or by joint name; the reference by default, also for joints that are left out.
             t: time, s, (...).
             keep: joints whose positions must not change.
             parameters: values of the parameters, (..., p) or by name; those of this Dynamics by default.
