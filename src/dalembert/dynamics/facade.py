@@ -73,7 +73,7 @@ from dalembert.model.singularity import WHY, singular_motions
 from dalembert.model.tree import Tree, branches, coordinate_branches, element_branches
 from dalembert.native.arguments import precision
 from dalembert.native.kernel import Kernel
-from dalembert.text.suggest import hint
+from dalembert.text.suggest import hint, near
 from dalembert.tracing.cost import Cost
 from dalembert.tracing.program import Port, Program
 
@@ -402,7 +402,9 @@ class Dynamics(QuantityAttributes):
             spec = ALL_QUANTITIES.get(name) or CONSTRAINT_QUANTITIES.get(name) or CONTACT_QUANTITIES.get(name)
             if spec is None or "_kernels" not in self.__dict__:
                 known = (*ALL_QUANTITIES, *CONSTRAINT_QUANTITIES, *CONTACT_QUANTITIES)
-                raise AttributeError(f"Dynamics has no attribute {name!r}{hint(name, known, 'quantities are')}")
+                meant = near(name, {*known, *(own for own in dir(Dynamics) if not own.startswith("_"))})
+                suggested = hint(name, meant or known, "quantities are")
+                raise AttributeError(f"Dynamics has no attribute {name!r}{suggested}")
             if name in OPEN_CONTACTS and self.law == "rigid" and (self.contacts.points or self.limits):
                 warnings.warn(
                     ModelWarning(
