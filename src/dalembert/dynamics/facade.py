@@ -1107,7 +1107,7 @@ class Dynamics(QuantityAttributes):
             many = f"{np.count_nonzero(~found.assembled)} of {found.assembled.size} states; " if where else ""
             raise SingularityError(
                 f"{self.mechanism.name!r} cannot be assembled: {many}{which} is {found.status[where]!s}, residual "
-                f"{found.residual[where]:.3g}",
+                f"{found.residual[where]:.3g} rad or lengths of the loop",
                 argument="parameters" if parameters is not None else "q",
                 remedy="assemblies(...) gives positions of those that can be, and a status for every one",
             )
@@ -1244,7 +1244,10 @@ def _with_constraints(mechanism: Mechanism, names: Sequence[str] | str) -> Mecha
         return mechanism
     chosen = expect_names(names, "Dynamics, constraints")
     if unknown := [name for name in chosen if name not in known]:
-        raise ArgumentError(f"{mechanism.name!r} has no constraint {unknown[0]!r}; it has {', '.join(known) or 'none'}")
+        remedy = "none of them hold with constraints=()" if "none" in unknown else ""
+        raise ArgumentError(
+            f"{mechanism.name!r} has no constraint {unknown[0]!r}; it has {', '.join(known) or 'none'}", remedy=remedy
+        )
     if set(chosen) == set(known):
         return mechanism
     # Not strict: without its loop a rod may move no mass, which only accelerations need.
