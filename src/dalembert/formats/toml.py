@@ -246,7 +246,8 @@ def _mechanism(data: dict[str, Any], document: TomlDocument, strict: bool | None
         used = document.values or document.declared
         named = listed({name: used[name] for name in document.declared})
         document.notes.append(("values: " if document.values else DEFAULT_VALUES) + named)
-    return Mechanism(name, gravity=gravity, notes=(*notes, *document.notes), strict=strict, **found)
+    mechanism = Mechanism(name, gravity=gravity, notes=(*notes, *document.notes), strict=strict, **found)
+    return settled(mechanism, document)
 
 
 def _positive(top: TomlTable) -> list[str]:
@@ -501,6 +502,24 @@ def _formula(document: TomlDocument, coordinates: set[str], value: Any) -> Any:
     for name in sorted(names(value) & coordinates & set(declared or document.values or ())):
         raise FormatError(f"{name!r} is a coordinate and a parameter as well; rename the parameter")
     return evaluate_exact(value, document.positive)
+
+
+def settled(mechanism: Mechanism, document: TomlDocument) -> Mechanism:
+    """With the values of the file in the place of parameters that occur in formulas only; without one they remain."""
+    named = {symbol.name for symbol in mechanism.symbols_of_formulas}
+    values = {name: x for name, x in (document.declared or {}).items() if name in named}
+    if not values:
+        return mechanism
+
+    def settle(item: Any) -> Any:
+        formula = item.function
+        return item.replace(function=_with_values(formula, values)) if isinstance(formula, Formula) else item
+
+    return mechanism.replace(
+        constraints=tuple(map(settle, mechanism.constraints)),
+        forces=tuple(map(settle, mechanism.forces)),
+        notes=(*mechanism.notes, f"in formulas only, and therefore numbers: {listed(values)}"),
+    )
 
 
 def _with_values(formula: Formula, values: Mapping[str, float]) -> Formula:
