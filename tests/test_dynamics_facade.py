@@ -29,6 +29,15 @@ def test_no_code_is_executed_from_values(tmp_path):
     assert not target.exists()
 
 
+@pytest.mark.parametrize(("what", "doing"), [("constraints", "hold"), ("elements", "act")])
+def test_none_is_no_name_and_the_message_says_what_is(what, doing):
+    mechanism = da.load("four_bar")
+    with pytest.raises(ArgumentError, match=rf"'none'; it has \w+; none of them {doing} with {what}=\(\)"):
+        da.Dynamics(
+            mechanism.replace(forces=[da.Force("push", "wrench", "coupler", components=[1.0] * 6)]), **{what: "none"}
+        )
+
+
 def test_everything_in_the_mechanism_acts_unless_others_are_named():
     four_bar = da.load("four_bar", parameters="default")
     closed, open_tree = da.Dynamics(four_bar), da.Dynamics(four_bar, constraints=(), elements=())

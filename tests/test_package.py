@@ -435,3 +435,46 @@ def test_tests_that_are_listed_as_slow_exist():
         if not text or (name and f"def {name.rpartition('::')[2]}(" not in text):
             absent.append(address)
     assert absent == []
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("symbolize", "symbolise"),
+        ("verfy", "verify"),
+        ("linearise", "control.linearize"),
+        ("normalize", "Mechanism.normalise"),
+        ("forward_dynamic", "Dynamics.forward_dynamics"),
+    ],
+)
+def test_misspelt_names_are_met_with_the_one_that_exists(name, words):
+    with pytest.raises(AttributeError, match=f"no attribute '{name}'; did you mean {words}"):
+        getattr(dalembert, name)
+
+
+def test_names_that_the_package_points_to_exist():
+    example = dalembert.Dynamics(dalembert.load("double_pendulum"))  # quantities are attributes of an instance
+    for place in dalembert._ELSEWHERE.values():
+        if place.startswith("Dynamics."):
+            assert hasattr(example, place.removeprefix("Dynamics.")), place
+            continue
+        found = dalembert
+        for part in place.split(",")[0].split("."):
+            assert hasattr(found, part), place
+            found = getattr(found, part)
+
+
+def test_nothing_is_suggested_for_what_resembles_nothing():
+    with pytest.raises(AttributeError, match=r"no attribute 'xyzzy'$"):
+        _ = dalembert.xyzzy
+
+
+def test_methods_of_dynamics_are_suggested_beside_quantities():
+    dynamics = dalembert.Dynamics(dalembert.load("double_pendulum"))
+    for name, meant in (
+        ("assemblys", "assemblies"),
+        ("linearise", "linearize"),
+        ("project_velocities", "project_velocity"),
+    ):
+        with pytest.raises(AttributeError, match=f"no attribute '{name}'; did you mean '{meant}'"):
+            getattr(dynamics, name)

@@ -157,10 +157,30 @@ if not TYPE_CHECKING:  # with it, type checkers would take every misspelt name f
         elif name in _ROOMS:
             value = import_module(f"dalembert.{name}")
         else:
-            hint = "; Dynamics has constraints and force elements, too" if name == "ConstrainedDynamics" else ""
-            raise AttributeError(f"module 'dalembert' has no attribute {name!r}{hint}")
+            raise AttributeError(f"module 'dalembert' has no attribute {name!r}{_meant(name)}")
         globals()[name] = value
         return value
+
+
+_ELSEWHERE = {
+    "ConstrainedDynamics": "Dynamics, which has constraints and force elements, too",
+    "linearize": "control.linearize",
+    "normalise": "Mechanism.normalise",
+    "assemble": "Dynamics.assemble",
+    "forward_dynamics": "Dynamics.forward_dynamics",
+    "inverse_dynamics": "Dynamics.inverse_dynamics",
+    "mass_matrix": "Dynamics.mass_matrix",
+}
+"""What is looked for in the package, and where it is."""
+
+
+def _meant(name: str) -> str:
+    if name.startswith("_"):  # asked by tools, not by people
+        return ""
+    from dalembert.text.suggest import near
+
+    close = near(name, {*__all__, *_ROOMS, *_ELSEWHERE}, alike=0.75)
+    return f"; did you mean {' or '.join(_ELSEWHERE.get(word, word) for word in close)}?" if close else ""
 
 
 def __dir__() -> list[str]:

@@ -15,11 +15,13 @@ from cli_helpers import distant_wire, process, run
 import dalembert as da
 from dalembert.cli import agreement, bench, cost
 from dalembert.cli.agreement import compare, find_peer
+from dalembert.cli.export import _bytes
 from dalembert.cli.show import described
 from dalembert.constraints.classical import flyball_governor
 from dalembert.costs.published import PUBLISHED
 from dalembert.costs.tables import generic_arm
 from dalembert.dynamics import ALL_QUANTITIES, TASK_QUANTITIES
+from dalembert.errors import ArgumentError
 from dalembert.export import LANGUAGES
 from random_mechanisms import random_mechanism
 
@@ -805,3 +807,14 @@ def test_what_pinocchio_cannot_be_given_is_told_without_advice_on_writing():
     for mechanism in (ball, da.load("four_bar", parameters="default")):
         peer, why = find_peer(mechanism, None, None)
         assert peer is None and "URDF" in why and "write" not in why
+
+
+@pytest.mark.parametrize(("text", "size"), [("16000", 16000), ("16k", 16000), ("2.5k", 2500), ("0.5kB", 500)])
+def test_sizes_of_code_are_read_as_they_are_typed(text, size):
+    assert _bytes(text) == size
+
+
+@pytest.mark.parametrize("text", ["2.5", "k", "-1k", "1e3", "2.0005k", "1.2.3k"])
+def test_what_is_no_number_of_bytes_is_refused(text):
+    with pytest.raises(ArgumentError, match=r"such as 16000, 16k or 2\.5k"):
+        _bytes(text)

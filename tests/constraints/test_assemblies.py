@@ -47,6 +47,19 @@ def test_lengths_that_do_not_fit_are_apart_and_the_rest_is_assembled(linkage):
         linkage.assemble(REFERENCE, parameters={"l2": l2})
 
 
+def test_each_start_decides_how_it_is_assembled_and_one_way_can_be_followed_round(linkage):
+    angles = np.linspace(0, 2 * np.pi, 13)
+    apart = linkage.assemblies({"drive": angles}, keep=["drive"])
+    assert apart.assembled.all() and np.abs(np.diff(apart.q[:, 1])).max() > 3  # another way, and no status says so
+    q = [apart.q[0]]
+    for angle in angles[1:]:
+        q.append(linkage.assemble([angle, *q[-1][1:]], keep=["drive"]))
+    assert np.abs(np.diff(q, axis=0)).max() < 1  # a turn goes once round the pin at the ground, backwards at the knee
+    np.testing.assert_allclose(q[-1] - q[0], [2 * np.pi, -2 * np.pi, 0], atol=1e-10)
+    modes = linkage.assembly_modes([angles[8], *q[8][1:]], keep=["drive"])
+    assert len(modes) == 2 and min(np.abs(np.exp(1j * mode) - np.exp(1j * q[8])).max() for mode in modes) < 1e-8
+
+
 def test_states_that_are_no_numbers_stay_so_and_harm_nobody(linkage):
     starts = np.array([REFERENCE, [np.nan, 0, 0], REFERENCE])
     found = linkage.assemblies(starts)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from dalembert.algebra.transform import Transform
 from dalembert.constraints import ConstraintSet, State, constraint_rows, coordinate_symbols
+from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, ModelError
 from dalembert.kinematics import jacobian, pose, position_rate
 from dalembert.model import Body, Constraint, Inertia, Joint, Mechanism
@@ -164,10 +165,15 @@ def test_a_constraint_that_is_not_linear_in_the_velocities_is_refused_and_the_te
 
 
 def test_unknown_symbols_are_named():
+    """A velocity cannot occur in a law on positions; a symbol that is no coordinate lacks a value."""
     mechanism = four_bar().replace(constraints=())
-    wrong = mechanism.replace(constraints=(Constraint("c", "position", function=sympy.Symbol("elbow") - 1),))
-    with pytest.raises(ArgumentError, match=r"elbow.*crank, coupler, rocker"):
+    wrong = mechanism.replace(constraints=(Constraint("c", "position", function=sympy.Symbol("crank_dot") - 1),))
+    with pytest.raises(ArgumentError, match=r"crank_dot cannot occur here; known are crank, coupler, rocker, t"):
         ConstraintSet(wrong)
+    for name, words in (("crnk", "did you mean 'crank'"), ("elbow", "known are crank, coupler, rocker")):
+        wrong = mechanism.replace(constraints=(Constraint("c", "position", function=sympy.Symbol(name) - 1),))
+        with pytest.raises(ArgumentError, match=f"has the symbols {name}; .*; {name} is no coordinate; {words}"):
+            Dynamics(wrong).forward_dynamics([0, 0, 0], [0, 0, 0], [0, 0, 0])
 
 
 def test_symbols_of_a_formula_are_no_parameters_of_the_mechanism():

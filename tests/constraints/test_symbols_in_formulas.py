@@ -97,6 +97,34 @@ def test_motions_and_forces_may_contain_symbols_too():
     np.testing.assert_allclose(one.evaluate("element_forces", q, v, 0.3)[0], [0, 0.7 * q[1], 0.49], rtol=1e-14)
 
 
+@pytest.mark.parametrize("assumptions", [{}, {"positive": True}])
+def test_a_symbol_that_only_a_formula_has_is_a_parameter(assumptions):
+    """A point on a circle of radius r, and pulled by k: r and k are inputs of kernels, equations and files."""
+    x, y, r, k = (sympy.Symbol(name, **assumptions) for name in ("x", "y", "r", "k"))
+    bodies = (Body("cart", Inertia(0.0)), Body("bead", Inertia.point(2.0)))
+    joints = (
+        Joint("x", "prismatic", "world", "cart", axis=[1, 0, 0]),
+        Joint("y", "prismatic", "cart", "bead", axis=[0, 1, 0]),
+    )
+    rod = Constraint("rod", "position", function=x**2 + y**2 - r**2)
+    pull = Force("pull", "user", function=[0, -k * y])
+    mechanism = Mechanism("circle", bodies, joints, constraints=(rod,), forces=(pull,))
+    assert mechanism.symbols == (k, r)
+    values = {"r": 2.0, "k": 3.0}
+    one, two = Dynamics(mechanism, parameters=values), Dynamics(substitute(mechanism, values))
+    assert not two.mechanism.symbols
+    state = [1.2, 1.6], [0.8, -0.6], [0.0, 0.0]
+    speed, (normal, along) = 1.0, np.array([[0.6, 0.8], [0.8, -0.6]])
+    expected = -(speed**2) / 2 * normal + (along @ [0, -3.0 * 1.6]) / 2 * along
+    np.testing.assert_allclose(one.forward_dynamics(*state), expected, rtol=1e-13)
+    np.testing.assert_allclose(two.forward_dynamics(*state), expected, rtol=1e-13)
+    assert da.verify(mechanism).ok
+    assert set(da.derive(mechanism).parameters) >= {k, r}
+    paths = [da.simulate(m, *state[:2], 0.5, parameters=p) for m, p in ((mechanism, values), (two.mechanism, None))]
+    np.testing.assert_allclose(paths[0].q[-1], paths[1].q[-1], rtol=1e-8)
+    assert [symbol.name for symbol in da.read_toml(da.write_toml(mechanism)).symbols] == ["k", "r"]
+
+
 def test_a_symbol_with_the_name_of_a_coordinate_is_refused():
     crank = sympy.Symbol("crank", real=True)
     mechanism = symbolise(four_bar().replace(constraints=()), {"crank_bar.mass": crank})

@@ -65,6 +65,7 @@ def test_lagranges_method_with_constraints():
     model = pendulum_lagrangian()
     model.form_lagranges_equations()
     equations = from_sympy(model, "pendulum")
+    assert repr(equations) == "<Equations of 'pendulum' by sympy: 2 velocities, 1 constraint>"
     q = np.array([0.6, -0.8])
     v = np.array([0.4, 0.3])
     numbers = equations.evaluate(q, v, m=2.0, g=9.81)

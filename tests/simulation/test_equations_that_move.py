@@ -295,3 +295,33 @@ def test_hints_for_inputs_that_a_dynamics_was_not_made_with_name_the_way():
         da.Dynamics(arm).gravity(q, parameters={"flange.mass": 1.0})
     with pytest.raises(ArgumentError, match=r"got Equations; those of equations are equations.dynamics"):
         da.Dynamics(da.derive(da.load("cart_pole")))
+
+
+def ball_by_sympy(factor: int):
+    """A point thrown upwards, whose speeds are its velocity or a part of it."""
+    x, y, vx, vy, force = dynamicsymbols("x y vx vy F")
+    m, g = sympy.symbols("m g")
+    ground, origin = ReferenceFrame("N"), Point("O")
+    origin.set_vel(ground, 0)
+    ball = origin.locatenew("P", x * ground.x + y * ground.y)
+    ball.set_vel(ground, factor * vx * ground.x + vy * ground.y)
+    kane = KanesMethod(ground, q_ind=[x, y], u_ind=[vx, vy], kd_eqs=[x.diff() - factor * vx, y.diff() - vy])
+    kane.kanes_equations([Particle("p", ball, m)], [(ball, force * ground.x - m * g * ground.y)])
+    return da.from_sympy(kane, "ball")
+
+
+@pytest.mark.parametrize("factor", [1, 2])
+def test_velocities_of_equations_are_given_by_their_names(factor):
+    ball, values = ball_by_sympy(factor), {"m": 2.0, "g": 10.0}
+    motion = da.simulate(ball, None, {"vx": 0.1, "vy": 3.0}, t=0.5, parameters=values)
+    np.testing.assert_allclose(motion.q[-1], [0.05 * factor, 1.5 - 1.25], atol=1e-9)
+    with pytest.raises(ArgumentError, match=r"'ball' has no (velocity|speed) 'wy'; it has vx, vy"):
+        da.simulate(ball, None, {"wy": 1.0}, t=0.5, parameters=values)
+
+
+def test_a_velocity_that_is_given_by_both_of_its_names_is_refused():
+    ball, values = ball_by_sympy(1), {"m": 2.0, "g": 10.0}
+    motion = da.simulate(ball, None, {"x": 0.1}, t=0.5, parameters=values)
+    np.testing.assert_allclose(motion.q[-1], [0.05, -1.25], atol=1e-9)
+    with pytest.raises(ArgumentError, match="given twice"):
+        da.simulate(ball, None, {"x": 0.1, "vx": 0.1}, t=0.5, parameters=values)

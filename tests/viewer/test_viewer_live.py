@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import time
 import urllib.request
 from types import SimpleNamespace
@@ -131,6 +132,57 @@ def test_the_view_serves_runs_and_follows(pendulum):
         assert live.t == 0 and np.abs(live.v).max() == 0
         live.camera = ([1.0, 2.0, 3.0], [0.0, 0.0, 0.5])
         assert live.camera[0].tolist() == [1.0, 2.0, 3.0]
+
+
+@needs_viser
+@pytest.mark.parametrize(
+    ("control", "why"),
+    [
+        (lambda t, q, v: 1 / 0, "ZeroDivisionError"),
+        (lambda t, q, v: [1.0, 2.0, 3.0], r"shape \(3,\).* needs \(2,\)"),
+        (lambda t, q, v: 1.0, r"shape \(\).* needs \(2,\)"),
+    ],
+)
+def test_a_control_that_fails_is_told_and_can_be_mended(pendulum, capsys, control, why):
+    with da.view(pendulum, live=True, open=False, port=18580, control=control, running=True) as live:
+        end = time.monotonic() + 20
+        while live.error is None and time.monotonic() < end:
+            time.sleep(0.05)
+        with pytest.raises(Exception, match=why):
+            raise live.error
+        told = capsys.readouterr().err
+        assert re.search(f"live view of 'double_pendulum' stopped: .*{why}", told), told
+        assert live.t == 0.0
+        live.control = None
+        live.run()
+        assert live.error is None
+        while live.t == 0.0 and time.monotonic() < end:
+            time.sleep(0.05)
+        assert live.t > 0.0 and live.error is None
+
+
+@needs_viser
+def test_what_is_no_error_of_the_library_is_kept_as_well(pendulum, monkeypatch, capsys):
+    with da.view(pendulum, live=True, open=False, port=18585) as live:
+        monkeypatch.setattr(live._state, "advance", lambda seconds: {}["missing"])
+        live.run()
+        end = time.monotonic() + 20
+        while live.error is None and time.monotonic() < end:
+            time.sleep(0.05)
+        assert isinstance(live.error, KeyError)
+        live._thread.join(0.2)
+        assert live._thread.is_alive()
+        assert "stopped: KeyError: 'missing'" in capsys.readouterr().err
+
+
+@needs_viser
+def test_a_view_that_is_closed_says_so(pendulum):
+    live = da.view(pendulum, live=True, open=False, port=18590)
+    live.close()
+    for action in (live.run, lambda: live.show([0.0, 0.0])):
+        with pytest.raises(ArgumentError, match="this view is closed; open another one"):
+            action()
+    live.close()  # again is no error
 
 
 @needs_viser

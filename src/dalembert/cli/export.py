@@ -22,6 +22,7 @@ import argparse
 import re
 import warnings
 from collections.abc import Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -197,13 +198,14 @@ def _exported(mechanism: Mechanism, options: argparse.Namespace, language: str) 
 
 
 def _bytes(text: str | None) -> int | None:
-    """A number of bytes as it is typed: 16000 or 16k."""
+    """A number of bytes as it is typed: 16000, 16k or 2.5k."""
     if text is None:
         return None
-    number = re.fullmatch(r"(\d{1,12})(k|kB)?", text.strip(), re.IGNORECASE)
-    if number is None:
-        raise ArgumentError(f"--max-code {text}: no number of bytes; give one such as 16000 or 16k")
-    return int(number[1]) * (1000 if number[2] else 1)
+    number = re.fullmatch(r"(\d{1,12}(?:\.\d{1,12})?)(k|kB)?", text.strip(), re.IGNORECASE)
+    size = Decimal(number[1]) * (1000 if number[2] else 1) if number else Decimal("0.5")
+    if size != int(size):
+        raise ArgumentError(f"--max-code {text}: no number of bytes; give one such as 16000, 16k or 2.5k")
+    return int(size)
 
 
 def _tell_idle(dynamics: Dynamics, quantity: str, frame: dict[str, str], addresses: Sequence[str]) -> None:

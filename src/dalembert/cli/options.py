@@ -347,7 +347,7 @@ def open_model(options: argparse.Namespace, numeric: bool = False, **more: Any) 
 
 
 def _in_formulas(mechanism: Mechanism, values: Mapping[str, float], declared: Mapping[str, float]) -> dict[str, float]:
-    """Values of parameters that are no symbols of the mechanism: only formulas of constraints and forces have them."""
+    """Values of parameters that the reader made numbers: only formulas of constraints and forces have them."""
     known = {symbol.name for symbol in mechanism.symbols}
     return {name: x for name, x in values.items() if name in declared and name not in known}
 

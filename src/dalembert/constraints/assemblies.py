@@ -35,6 +35,8 @@ STATES_AT_ONCE = 1 << 14
 class AssembledStates:
     """What became of every state of a batch that was to be assembled.
 
+    No status says in which of several ways, elbow up or elbow down, a state is assembled.
+
     Args:
         q: positions, (..., nq): those that satisfy the constraints, else those that come nearest.
         assembled: whether the constraints are satisfied, (...).
@@ -68,7 +70,7 @@ def assemble_all(
     seed: int = 0,
     progress: bool | None = None,
 ) -> AssembledStates:
-    """Positions that satisfy the constraints, for every state and design of a batch.
+    """Positions that satisfy the constraints, for every state and design of a batch, each from its own start alone.
 
     Args:
         q: where to start, (..., nq), or by joint name.

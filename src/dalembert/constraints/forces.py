@@ -130,7 +130,8 @@ def _chosen(mechanism: Mechanism, names: Sequence[str] | str) -> tuple[str, ...]
     unknown = [name for name in names if name not in known]
     if unknown:
         raise ArgumentError(
-            f"{mechanism.name!r} has no force element {unknown[0]!r}; it has {', '.join(known) or 'none'}"
+            f"{mechanism.name!r} has no force element {unknown[0]!r}; it has {', '.join(known) or 'none'}",
+            remedy="none of them act with elements=()" if "none" in unknown else "",
         )
     return tuple(names)
 

@@ -191,8 +191,7 @@ def _from_formula(formula: Formula, name: str, table: dict[str, Any]) -> np.ndar
     unknown = sorted(s.name for s in symbols if s.name not in table)
     if unknown:
         raise ArgumentError(
-            f"{name!r}: unknown symbols {', '.join(unknown)}; known here are {', '.join(table)} "
-            "(see coordinate_symbols), and symbols of the mechanism's own numbers. Put numbers in the place of others"
+            f"{name!r}: {', '.join(unknown)} cannot occur here; known are {', '.join(table)} (see coordinate_symbols)"
         )
     known = {s: table[s.name] for s in symbols}
     values = [from_sympy(x, known) if is_sympy(x) and x.free_symbols else float(x) for x in formula.expressions]

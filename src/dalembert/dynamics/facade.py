@@ -67,13 +67,13 @@ from dalembert.model.checks import (
     real_array,
     shown,
 )
-from dalembert.model.names import by_joint, velocity_names
+from dalembert.model.names import by_joint, formula_names, velocity_names
 from dalembert.model.record import content, fingerprint
 from dalembert.model.singularity import WHY, singular_motions
 from dalembert.model.tree import Tree, branches, coordinate_branches, element_branches
 from dalembert.native.arguments import precision
 from dalembert.native.kernel import Kernel
-from dalembert.text.suggest import hint
+from dalembert.text.suggest import hint, near
 from dalembert.tracing.cost import Cost
 from dalembert.tracing.program import Port, Program
 
@@ -404,7 +404,9 @@ class Dynamics(QuantityAttributes):
             spec = ALL_QUANTITIES.get(name) or CONSTRAINT_QUANTITIES.get(name) or CONTACT_QUANTITIES.get(name)
             if spec is None or "_kernels" not in self.__dict__:
                 known = (*ALL_QUANTITIES, *CONSTRAINT_QUANTITIES, *CONTACT_QUANTITIES)
-                raise AttributeError(f"Dynamics has no attribute {name!r}{hint(name, known, 'quantities are')}")
+                meant = near(name, {*known, *(own for own in dir(Dynamics) if not own.startswith("_"))})
+                suggested = hint(name, meant or known, "quantities are")
+                raise AttributeError(f"Dynamics has no attribute {name!r}{suggested}")
             if name in OPEN_CONTACTS and self.law == "rigid" and (self.contacts.points or self.limits):
                 warnings.warn(
                     ModelWarning(
@@ -861,9 +863,12 @@ class Dynamics(QuantityAttributes):
         if self._parameters.complete:
             return self.parameter_values
         unset = [name for name, x in zip(self.parameter_names, self.parameter_values) if not np.isfinite(x)]
+        coordinates = [name for names in formula_names(self.mechanism.joints) for name in names]
+        only = {symbol.name for symbol in self.mechanism.symbols_of_formulas}
+        meant = [f"; {name} is no coordinate{hint(name, coordinates)}" for name in unset if name in only]
         raise ArgumentError(
             f"{self.mechanism.name!r} has the symbols {', '.join(unset)}; give their values by "
-            "Dynamics(mechanism, parameters={name: value}): they decide which rows are independent"
+            "Dynamics(mechanism, parameters={name: value}): they decide which rows are independent" + "".join(meant)
         )
 
     @cached_property
@@ -1115,7 +1120,7 @@ class Dynamics(QuantityAttributes):
             many = f"{np.count_nonzero(~found.assembled)} of {found.assembled.size} states; " if where else ""
             raise SingularityError(
                 f"{self.mechanism.name!r} cannot be assembled: {many}{which} is {found.status[where]!s}, residual "
-                f"{found.residual[where]:.3g}",
+                f"{found.residual[where]:.3g} rad or lengths of the loop",
                 argument="parameters" if parameters is not None else "q",
                 remedy="assemblies(...) gives positions of those that can be, and a status for every one",
             )
@@ -1126,8 +1131,12 @@ class Dynamics(QuantityAttributes):
     ) -> AssembledStates:
         """The same for many starts, times and designs, with a status for every one of them: a study of lengths.
 
+        Each is found from its own start alone, so that neighbours may be assembled in different ways, elbow up and
+        elbow down, all ``"assembled"``. To follow one of them over a turn, begin each angle at the positions found for
+        the one before; :meth:`assembly_modes` lists them at one angle.
+
         Args:
-            q: where to start, (..., nq), or by joint name; the reference by default.
+            q: where to start, (..., nq), or by joint name; the reference by default, also for joints that are left out.
             t: time, s, (...).
             keep: joints whose positions must not change.
             parameters: values of the parameters, (..., p) or by name; those of this Dynamics by default.
@@ -1248,7 +1257,10 @@ def _with_constraints(mechanism: Mechanism, names: Sequence[str] | str) -> Mecha
         return mechanism
     chosen = expect_names(names, "Dynamics, constraints")
     if unknown := [name for name in chosen if name not in known]:
-        raise ArgumentError(f"{mechanism.name!r} has no constraint {unknown[0]!r}; it has {', '.join(known) or 'none'}")
+        remedy = "none of them hold with constraints=()" if "none" in unknown else ""
+        raise ArgumentError(
+            f"{mechanism.name!r} has no constraint {unknown[0]!r}; it has {', '.join(known) or 'none'}", remedy=remedy
+        )
     if set(chosen) == set(known):
         return mechanism
     # Not strict: without its loop a rod may move no mass, which only accelerations need.

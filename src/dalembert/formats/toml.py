@@ -505,11 +505,9 @@ def _formula(document: TomlDocument, coordinates: set[str], value: Any) -> Any:
 
 
 def settled(mechanism: Mechanism, document: TomlDocument) -> Mechanism:
-    """With values in the place of parameters that occur in formulas only, since no kernel has an input for them."""
-    own = {symbol.name for symbol in mechanism.symbols}
-    items: tuple[Any, ...] = (*mechanism.constraints, *mechanism.forces)
-    named = {symbol.name for item in items if isinstance(item.function, Formula) for symbol in item.function.symbols}
-    values = {name: x for name, x in (document.declared or {}).items() if name in named - own}
+    """With the values of the file in the place of parameters that occur in formulas only; without one they remain."""
+    named = {symbol.name for symbol in mechanism.symbols_of_formulas}
+    values = {name: x for name, x in (document.declared or {}).items() if name in named}
     if not values:
         return mechanism
 

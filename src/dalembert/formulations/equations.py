@@ -311,7 +311,13 @@ class Equations:
         return equations_text(self)
 
     def __repr__(self) -> str:
-        freedom = counted(len(self.mass_matrix), "degree of freedom", "degrees of freedom")
+        n = len(self.mass_matrix)
+        if self.constraint_matrix is not None:  # rows may repeat each other: how many freedoms they leave is not told
+            rows = counted(len(self.constraint_matrix), "constraint")
+            return f"<Equations of {self.name!r} by {self.method}: {counted(n, 'velocity', 'velocities')}, {rows}>"
+        if self.method == "sympy":  # whose mass matrix may have constraints among its rows
+            return f"<Equations of {self.name!r} by {self.method}: {counted(n, 'velocity', 'velocities')}>"
+        freedom = counted(n, "degree of freedom", "degrees of freedom")
         return f"<Equations of {self.name!r} by {self.method}: {freedom}>"
 
     def cite(self) -> str:

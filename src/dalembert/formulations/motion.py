@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.algebra.arrays import asarray, product
-from dalembert.algebra.scalar import is_zero
+from dalembert.algebra.scalar import is_zero, same
 from dalembert.constraints.violation import violation
 from dalembert.dynamics import Dynamics
 from dalembert.dynamics.quantity import Quantity
@@ -446,7 +446,7 @@ def _plain_name(symbol: Any) -> str:
 
 
 def _is_identity(quantity: DerivedQuantity) -> bool:
-    return bool((quantity.values == np.eye(len(quantity), dtype=int)).all())
+    return all(map(same, quantity.values.flat, np.eye(len(quantity), dtype=int).flat))
 
 
 def _layout(equations: Equations) -> Mechanism:
@@ -466,5 +466,5 @@ def _layout(equations: Equations) -> Mechanism:
         return StateSpace(**fields, strict=False, speeds=speeds)
     coordinates = [_plain_name(x) for x in scope.symbols["q"]]
     rates = equations.kinematics.values
-    same = own and len(rates) == n and all(a is b or a == b for a, b in zip(rates, velocities))
-    return space_of_coordinates(equations.name, coordinates, () if same else speeds)
+    are_rates = own and len(rates) == n and all(map(same, rates, velocities))
+    return space_of_coordinates(equations.name, coordinates, speeds, are_rates)

@@ -13,8 +13,7 @@ class Formula:
     """SymPy expressions of positions, velocities and time, kept as one opaque value.
 
     The symbols in it are coordinates - what each is called says :func:`dalembert.constraints.coordinate_symbols` - and
-    symbols of the mechanism's own numbers, recognised by their names. None that occurs only here counts among the
-    symbols of the mechanism.
+    symbols of the mechanism, recognised by their names. Any that is no coordinate counts among the latter.
 
     Args:
         expressions: one expression, or a sequence of them.

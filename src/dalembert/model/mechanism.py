@@ -21,6 +21,7 @@ from dalembert.model.checks import expect, expect_items, shown
 from dalembert.model.constraint import Constraint
 from dalembert.model.contact import Contact
 from dalembert.model.force import Force
+from dalembert.model.formula import Formula
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import Joint
 from dalembert.model.record import UNLESS_DEFAULT, Record, content, fingerprint, frozen_array
@@ -102,12 +103,35 @@ class Mechanism(Record):
 
     @cached_property
     def symbols(self) -> tuple[Any, ...]:
-        """The free symbols among the numbers, sorted by name; empty for a numeric mechanism."""
-        found: set[Any] = set()
-        for x in _scalars(content(self)):
-            if scalar.is_sympy(x):
-                found |= x.free_symbols
-        return tuple(sorted(found, key=lambda s: s.name))
+        """The free symbols among the numbers, and those of formulas that are neither coordinates nor time.
+
+        They are sorted by name; a numeric mechanism has none.
+        """
+        own = self.symbols_of_formulas
+        return tuple(sorted((*self._symbols_of_numbers, *own), key=lambda s: s.name))
+
+    @cached_property
+    def _symbols_of_numbers(self) -> set[Any]:
+        return {symbol for x in _scalars(content(self)) if scalar.is_sympy(x) for symbol in x.free_symbols}
+
+    @cached_property
+    def symbols_of_formulas(self) -> tuple[Any, ...]:
+        """Those symbols that occur only in formulas of constraints and forces; one of each name, as names count."""
+        parts: tuple[Constraint | Force, ...] = (*self.constraints, *self.forces)
+        formulas = [item for item in parts if isinstance(item.function, Formula)]
+        if not formulas:
+            return ()
+        from dalembert.model.names import formula_names
+
+        taken = {symbol.name for symbol in self._symbols_of_numbers} | {"t"}
+        taken = taken.union(*formula_names(self.joints))
+        own: dict[str, Any] = {}
+        for item in formulas:
+            place = {"x", "y", "z"} if item.kind == "gravity-field" else set()
+            for symbol in sorted(item.function.symbols, key=str):
+                if symbol.name not in taken | place:
+                    own.setdefault(symbol.name, symbol)
+        return tuple(own.values())
 
     @cached_property
     def digest(self) -> str:

@@ -26,9 +26,11 @@ class StateSpace(Mechanism):
 
     Args:
         speeds: names of the velocities; empty where they are those of the joints.
+        rates: other names of the velocities where they are those of the joints.
     """
 
     speeds: tuple[str, ...] = ()
+    rates: tuple[str, ...] = ()
 
     @property
     def nv(self) -> int:
@@ -48,6 +50,8 @@ class StateSpace(Mechanism):
     def v_slice(self, joint: str) -> slice:
         """Where a speed lies in ``v``, by its name."""
         if not self.speeds:
+            if self.rates and all(joint != own.name for own in self.joints):
+                raise ArgumentError(f"{self.name!r} has no velocity {joint!r}{hint(str(joint), self.rates, 'it has')}")
             return super().v_slice(joint)
         if joint not in self.speeds:
             raise ArgumentError(f"{self.name!r} has no speed {joint!r}{hint(str(joint), self.speeds, 'it has')}")
@@ -55,14 +59,16 @@ class StateSpace(Mechanism):
         return slice(place, place + 1)
 
 
-def space_of_coordinates(name: str, coordinates: Sequence[str], speeds: Sequence[str] = ()) -> StateSpace:
+def space_of_coordinates(name: str, coordinates: Sequence[str], speeds: Sequence[str], are_rates: bool) -> StateSpace:
     """A space of states without bodies, whose coordinates are plain numbers.
 
     Args:
         coordinates: names of the positions.
-        speeds: names of the velocities, if they are not the rates of the positions.
+        speeds: names of the velocities.
+        are_rates: whether these are the rates of the positions.
     """
     along = np.array([1.0, 0.0, 0.0])
     bodies = [Body(x) for x in coordinates]
     joints = [Joint(x, "prismatic", WORLD, x, axis=along) for x in coordinates]
-    return StateSpace(name, tuple(bodies), tuple(joints), strict=False, speeds=tuple(speeds))
+    own, rates = ((), tuple(speeds)) if are_rates else (tuple(speeds), ())
+    return StateSpace(name, tuple(bodies), tuple(joints), strict=False, speeds=own, rates=rates)

@@ -14,6 +14,7 @@ from dalembert.kinematics.manifold import normalise_in_place, quaternion_places
 from dalembert.model import Mechanism
 from dalembert.model.checks import real_array, shown
 from dalembert.model.names import by_joint, position_names, position_parts, velocity_names
+from dalembert.model.state_space import StateSpace
 
 UNIT_LENGTH_SLACK = 1e-6
 """How far from 1 the length of a given quaternion may be."""
@@ -55,7 +56,8 @@ def as_velocity(mechanism: Mechanism, given: Any, batch: bool = False, name: str
         name: of the argument, for errors.
     """
     names = velocity_names(mechanism)
-    return _vector(mechanism, given, name, np.zeros(mechanism.nv), names, mechanism.v_slice, batch, names)
+    singles = (isinstance(mechanism, StateSpace) and mechanism.rates) or names
+    return _vector(mechanism, given, name, np.zeros(mechanism.nv), names, mechanism.v_slice, batch, singles)
 
 
 def _refuse_single_positions(mechanism: Mechanism, given: Mapping[str, Any], name: str) -> None:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import math
+import sys
 import threading
 import time
+import traceback
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -36,8 +38,8 @@ class LiveView:
     """What ``da.view(mechanism, live=True)`` returns.
 
     ``show(q)`` shows a state, ``run()`` and ``pause()`` control the simulation, ``q`` is where everything is now,
-    ``camera`` where the eye is. With a trajectory the page plays it. ``close()``, or the end of a ``with`` block, ends
-    the server.
+    ``camera`` where the eye is. With a trajectory the page plays it. A simulation that fails stops; ``error`` is why,
+    and standard error has it, too. ``close()``, or the end of a ``with`` block, ends the server.
 
     Args:
         mechanism: what is shown; symbols without values get numbers of the order of one.
@@ -81,6 +83,7 @@ class LiveView:
         self._lock = threading.RLock()
         self._running = bool(running) and self.trajectory is None
         self._ended = threading.Event()
+        self.error: Exception | None = None
         self._state = Running(self.mechanism, start, control, **options)
         self._start = start.copy()
         self.server = viser.ViserServer(host=host, port=port, label=self.mechanism.name, verbose=False)
@@ -122,6 +125,7 @@ class LiveView:
             q: positions, an array or by joint name; joints that are not named stay where they are.
             v: velocities from which a simulation goes on; zero by default.
         """
+        self._refuse_if_closed()
         with self._lock:
             if self._running or v is not None:
                 self._state.place(q, v)
@@ -145,7 +149,9 @@ class LiveView:
         """Let the simulation run."""
         if self.trajectory is not None:
             raise ArgumentError("this view plays a motion; open another one to simulate", argument="trajectory")
+        self._refuse_if_closed()
         with self._lock:
+            self.error = None
             self._running = True
             self._run.label = "Pause"
 
@@ -197,6 +203,10 @@ class LiveView:
             while not self._ended.wait(0.2):
                 pass
         self.close()
+
+    def _refuse_if_closed(self) -> None:
+        if self._ended.is_set():
+            raise ArgumentError("this view is closed; open another one with da.view(mechanism, live=True)")
 
     def close(self) -> None:
         """End the simulation and the server."""
@@ -387,10 +397,15 @@ class LiveView:
                 self._state.advance(seconds / steps)
             if not is_finite(self._state):
                 raise ArgumentError("the motion is no longer finite")
-        except DalembertError as error:
+        except Exception as error:  # also of a user's control; on this thread nobody else would hear of it
             self.pause()
+            self.error = error
             self._state.q, self._state.v = self._start.copy(), np.zeros(self.mechanism.nv)
-            self.server.gui.add_markdown(f"Stopped: {error.message}")
+            reason = error.message if isinstance(error, DalembertError) else f"{type(error).__name__}: {error}"
+            self.server.gui.add_markdown(f"Stopped: {reason}")
+            print(f"live view of {self.mechanism.name!r} stopped: {reason}", file=sys.stderr)
+            if not isinstance(error, DalembertError):
+                traceback.print_exception(error)
         self._publish()
 
     def _play_on(self, seconds: float) -> None:

@@ -13,6 +13,7 @@ from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, DalembertError
 from dalembert.kinematics.frames import jacobian, link_poses
 from dalembert.model import Mechanism
+from dalembert.model.checks import real_array
 from dalembert.simulation.simulate import simulate
 from dalembert.simulation.state import as_position, as_velocity
 
@@ -74,7 +75,13 @@ class Running:
 
         def control(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
             assert function is not None
-            return held + np.array(function(start + t, q, v), dtype=float)
+            given = real_array(function(start + t, q, v), "control")
+            if given.shape != held.shape and not (given.size == held.size == 1):  # one number is not for all joints
+                raise ArgumentError(
+                    f"{{argument}} gave shape {given.shape}; {self.mechanism.name!r} needs {held.shape}",
+                    argument="control",
+                )
+            return held + given
 
         motion = simulate(
             self.dynamics,
