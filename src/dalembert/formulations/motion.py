@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -142,8 +143,7 @@ class DerivedDynamics(Dynamics):
         if not set(own) <= set(self.parameter_names):
             return ""  # where numbers stand in the place of lengths that the mechanism still has as symbols
         known = known[..., [self.parameter_names.index(x) for x in own]]
-        first = dict(zip(own, known.reshape(-1, len(own))[0].tolist())) if own else ()
-        closed = Dynamics(origin.replace(contacts=(), forces=(), strict=False), parameters=first)
+        closed = _closed(origin, tuple(known.reshape(-1, len(own))[0].tolist()) if own else ())
         options: dict[str, Any] = {"parameters": known} if own else {}
         return violation(closed, q, None, t, (name, ""), **options)
 
@@ -438,6 +438,13 @@ class EquationParameters:
         table = {symbol: by_name[symbol.name] for symbol in self.mechanism.symbols}
         moved = map_scalars(self.mechanism, lambda x: from_sympy(x, table) if is_sympy(x) else x)
         return moved, list(table.values())
+
+
+@lru_cache(maxsize=16)
+def _closed(origin: Mechanism, values: tuple[float, ...]) -> Dynamics:
+    """The mechanism of equations with its constraints, for the values of its symbols."""
+    own = dict(zip((x.name for x in origin.symbols), values))
+    return Dynamics(origin.replace(contacts=(), forces=(), strict=False), parameters=own or ())
 
 
 def _plain_name(symbol: Any) -> str:

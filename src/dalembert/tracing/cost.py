@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
 from dalembert.tracing.program import Node, Program, Repetition, require_program
@@ -146,14 +147,8 @@ def max_live(nodes: tuple[Node, ...], loops: tuple[Repetition, ...] = ()) -> int
     Args:
         loops: what its loops repeat; left out, what they hold inside does not count.
     """
-    last = last_uses(nodes)
-    ends: list[int] = [0] * (len(nodes) + 1)
-    live = most = 0
-    for k, node in enumerate(nodes):
-        live -= ends[k]
-        if node.op not in ("const", "input", "loop") and last[k] > k:
-            live += 1
-            ends[last[k]] += 1
+    most = 0
+    for node, live in zip(nodes, live_values(nodes)):
         inside = 0
         if node.op == "loop" and loops:
             loop = loops[int(node.value)]
@@ -168,16 +163,20 @@ def mean_excess(nodes: tuple[Node, ...], room: int) -> float:
     Args:
         room: how many values fit, in registers for instance.
     """
+    return sum(max(0, live - room) for live in live_values(nodes)) / max(1, len(nodes))
+
+
+def live_values(nodes: tuple[Node, ...]) -> Iterator[int]:
+    """After each node, executed in order, how many values are held because a later one needs them."""
     last = last_uses(nodes)
     ends = [0] * (len(nodes) + 1)
-    live = total = 0
+    live = 0
     for k, node in enumerate(nodes):
         live -= ends[k]
         if node.op not in ("const", "input", "loop") and last[k] > k:
             live += 1
             ends[last[k]] += 1
-        total += max(0, live - room)
-    return total / max(1, len(nodes))
+        yield live
 
 
 def last_uses(nodes: tuple[Node, ...]) -> list[int]:

@@ -2,8 +2,9 @@
 
 A limb is a run of links with revolute joints, none but the last carrying several links. Its links get axes of which z
 is that of their joint, so that all take the same step and differ in numbers only. The program of a humanoid is then a
-third as long as that written out, and takes three times as many operations: for processors with little memory. What is
-no limb, such as a floating base or a sliding joint, is written out.
+third as long as that written out, for processors with little memory; an operation with a zero of a table is taken all
+the same, so that there are two to five times as many. What is no limb, such as a floating base or a sliding joint, is
+written out.
 """
 
 from __future__ import annotations
