@@ -58,7 +58,7 @@ KNOWS: dict[str, set[str]] = {
 }  # fmt: skip
 """Room -> rooms it may import, besides itself and the bottom."""
 
-BOTTOM = {"errors", "files", "installation", "text"}
+BOTTOM = {"cached", "errors", "files", "installation", "text"}
 """Known to all."""
 
 BESIDE: dict[str, set[str]] = {

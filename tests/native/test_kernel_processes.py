@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from dalembert.errors import ArgumentError
-from dalembert.native.deferred import compiling
 from dalembert.native.kernel import Kernel
 from llvm_programs import random_inputs, random_program
 
@@ -65,8 +64,6 @@ def test_a_fork_waits_for_a_compilation_in_another_thread():
 
     run = Kernel("random", program.inputs, program.outputs, slow)
     inputs = random_inputs(program, (5,))
-    with compiling():
-        pass
     thread = threading.Thread(target=run, args=inputs)
     thread.start()
     begun.wait()

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from dalembert.cached import cached_property
 from dalembert.native.kernel import Kernel
 from dalembert.tracing.derivatives import forward, reverse
 from dalembert.tracing.evaluate import inline

@@ -9,11 +9,11 @@ they do not depend on whether a mechanism is a millimetre or a thousand kilometr
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from dalembert.cached import cached_property
 from dalembert.constraints.scaling import column_scale
 
 RANK_TOLERANCE = 1e-9

@@ -6,7 +6,6 @@ A constraint on positions gives all three; one on velocities only (rolling, a us
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.scalar import Scalar
+from dalembert.cached import cached_property
 from dalembert.constraints.joint_rows import coupling_row, motion_row
 from dalembert.constraints.loops import LOOP_ROWS, RowKind, assemble, loop_entries, without_half_turns
 from dalembert.constraints.rolling import ROLLING_ROWS, rolling_entries

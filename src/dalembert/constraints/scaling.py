@@ -7,13 +7,13 @@ the order of one, and violations that can be compared with 1e-6 whether a mechan
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dalembert.algebra import scalar
 from dalembert.algebra.scalar import Scalar
+from dalembert.cached import cached_property
 from dalembert.kinematics import frame_on_link
 from dalembert.model import Mechanism
 from dalembert.model.constraint import Constraint

@@ -6,7 +6,6 @@ And states in numbers, one or a batch of them, taken one after the other.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.transform import Transform
+from dalembert.cached import cached_property
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.kinematics import frame_on_link
 from dalembert.kinematics.relative import Pair

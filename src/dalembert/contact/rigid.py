@@ -27,12 +27,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.scalar import Scalar
 from dalembert.algorithms.triangular import TreeFactors, factor
+from dalembert.cached import cached_property
 from dalembert.constraints.known_rank import dot, solve_of_rank
 from dalembert.contact.carriers import Carriers
 from dalembert.contact.choices import above

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from dalembert.cached import cached_property
 from dalembert.contact.geometry import is_supported, no_pair, point_names
 from dalembert.errors import ArgumentError, FormatError
 from dalembert.formats.hulls import convex

@@ -19,7 +19,6 @@ import dataclasses
 import hashlib
 import warnings
 from collections.abc import Callable, Mapping, Sequence, Set
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +26,7 @@ import numpy as np
 
 from dalembert.algorithms.joint_forces import joint_forces
 from dalembert.algorithms.selection import contest, plans, select_algorithm
+from dalembert.cached import cached_property
 from dalembert.constraints import closure
 from dalembert.constraints.analysis import Analysis, analyse
 from dalembert.constraints.arguments import single, velocities_named

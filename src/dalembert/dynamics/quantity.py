@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from dalembert.algorithms.choose import choose
 from dalembert.algorithms.economy import economical
 from dalembert.algorithms.joint_forces import JointForces, joint_forces
 from dalembert.algorithms.loads import Loads, loads_on_links
+from dalembert.cached import cached_property
 from dalembert.constraints.forces import ForceSet
 from dalembert.constraints.pivots import Pivots
 from dalembert.constraints.rows import ConstraintSet

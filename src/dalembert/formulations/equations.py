@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy as np
 from dalembert.algebra.arrays import product
 from dalembert.algebra.scalar import is_sympy
 from dalembert.algorithms.triangular import factor
+from dalembert.cached import cached_property
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
 from dalembert.formulations.bounds import believed
 from dalembert.formulations.linear import ZERO_SAMPLE, inverse

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.joint_forces import TERMS, JointForces, joint_forces
+from dalembert.cached import cached_property
 from dalembert.constraints.forces import ForceSet
 from dalembert.constraints.rows import ConstraintSet
 from dalembert.constraints.state import State

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.scalar import is_number
+from dalembert.cached import cached_property
 from dalembert.formulations.equations import DerivationStep
 from dalembert.formulations.joint_letters import joint_words
 from dalembert.formulations.mechanism_system import TracedMechanism

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dalembert.algebra.scalar import is_sympy
+from dalembert.cached import cached_property
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.formulations.bounds import believed
 from dalembert.formulations.scope import Scope, without_unused_inputs

@@ -12,7 +12,6 @@ axes of frame a.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -21,6 +20,7 @@ from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.transform import Transform
 from dalembert.algebra.vectors import cross
+from dalembert.cached import cached_property
 from dalembert.errors import ArgumentError
 from dalembert.kinematics.chain import Chain
 from dalembert.kinematics.step import Step

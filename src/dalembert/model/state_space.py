@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
+from dalembert.cached import cached_property
 from dalembert.errors import ArgumentError
 from dalembert.model.body import WORLD, Body
 from dalembert.model.joint import Joint

@@ -15,7 +15,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from dalembert.algebra.inertia import inertia_from_pseudo, pseudo_inertia
 from dalembert.algebra.quaternions import rotation_from_quaternion
 from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.transform import Transform
+from dalembert.cached import cached_property
 from dalembert.model.body import WORLD, Body
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import Joint, rotation_about

@@ -17,17 +17,14 @@ from dalembert.native.patience import announced
 from dalembert.tracing.program import Program
 
 _lock = threading.RLock()
-_known_to_forks = False
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 @contextmanager
 def compiling() -> Iterator[None]:
     """No other thread traces or compiles, and no process is forked, within this context, which may be nested."""
-    global _known_to_forks
     with _lock:
-        if not _known_to_forks and hasattr(os, "register_at_fork"):
-            _known_to_forks = True
-            os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
         yield
 
 

@@ -48,6 +48,10 @@ def _forget() -> None:
     _pool, _lock = None, threading.Lock()
 
 
+if hasattr(os, "register_at_fork"):  # before the lock is first taken: a child may be forked meanwhile
+    os.register_at_fork(after_in_child=_forget)
+
+
 def _get_pool() -> ThreadPoolExecutor:
     from concurrent.futures import ThreadPoolExecutor
 
@@ -55,8 +59,6 @@ def _get_pool() -> ThreadPoolExecutor:
     with _lock:
         if _pool is None:
             _pool = ThreadPoolExecutor(max(2, os.cpu_count() or 1), thread_name_prefix="dalembert")
-            if hasattr(os, "register_at_fork"):
-                os.register_at_fork(after_in_child=_forget)
         return _pool
 
 

@@ -10,7 +10,6 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy as np
 from dalembert.algebra.quaternions import rotation_from_quaternion
 from dalembert.algebra.scalar import is_number
 from dalembert.algebra.transform import Transform
+from dalembert.cached import cached_property
 from dalembert.model import Body, Constraint, Inertia, Joint, Mechanism, Mimic
 from dalembert.model.body import WORLD
 from dalembert.model.constraint import FIELDS

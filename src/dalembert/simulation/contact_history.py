@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.cached import cached_property
 from dalembert.constraints.rank import Decomposition
 from dalembert.contact.rows import ContactRow, ContactSet
 from dalembert.cuda.arrays import to_host

@@ -14,9 +14,10 @@ import math
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, NamedTuple
 
+from dalembert.cached import cached_property
 from dalembert.errors import ArgumentError
 
 ARITY = {

@@ -1,0 +1,25 @@
+"""Properties that are computed once."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # type checkers know that class as a property
+    from functools import cached_property
+else:
+
+    class cached_property(functools.cached_property):
+        """A property computed when first asked for and then kept in the instance, without a lock.
+
+        That of Python 3.11 holds a lock of the class meanwhile, which a process forked at that moment inherits and
+        nobody in it releases. Threads that ask at the same time may each compute the value; all of them get the first.
+        """
+
+        def __get__(self, instance: Any, owner: type | None = None) -> Any:
+            if instance is None:
+                return self
+            kept = instance.__dict__
+            if self.attrname not in kept:
+                kept.setdefault(self.attrname, self.func(instance))
+            return kept[self.attrname]
