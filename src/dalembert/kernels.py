@@ -37,8 +37,8 @@ def kernel(
     """Compile a function, expressions of SymPy, a function of CasADi or a program.
 
     Args:
-        what: a Python function over scalars, called once with an object array for each input (a scalar for shape
-            ``()``); or a SymPy expression, an array or ``Matrix`` of them, or a dict of these by output; or a
+        what: a Python function over scalars, called with an object array for each input (a scalar for shape ``()``),
+            twice, to see that it is neither random nor keeps a state; or a SymPy expression, an array or ``Matrix`` of them, or a dict of these by output; or a
             ``casadi.Function``; or a program.
         inputs: of a Python function the shape of each input, by name; of SymPy expressions their symbols, each an input
             of its own, or arrays of symbols by the name of the input. The others have their own.
@@ -102,11 +102,16 @@ def _program(what: Any, inputs: Any, name: str | None, outputs: Any) -> Program:
             program = read(what)
         return replace(program, name=name) if name else program
     if callable(what) and not _is_symbolic(what):
-        from dalembert.tracing.trace import trace
+        from dalembert.tracing.trace import repeatable, trace
 
         if inputs is None:
             raise ArgumentError("kernel: a Python function needs inputs=, a dict of shapes by name such as {'q': (3,)}")
-        return trace(what, inputs, name, outputs)
+        return repeatable(
+            lambda: trace(what, inputs, name, outputs),
+            f"kernel: {getattr(what, '__name__', type(what).__name__)}",
+            "its inputs",
+            "draw random numbers beforehand, and make them and whatever the function remembers inputs",
+        )
     if _is_symbolic(what):
         return _program_of_expressions(what, inputs, name, outputs)
     raise ArgumentError(

@@ -87,6 +87,26 @@ def test_random_and_stateful_policies_are_refused(policy):
     assert np.isfinite(fixed.final_q).all()
 
 
+@pytest.mark.parametrize("law", [drawn, counted])
+def test_random_and_stateful_functions_are_refused_wherever_one_is_compiled(law):
+    with pytest.raises(ArgumentError, match=f"kernel: {law.__name__} gives another answer when it is called again"):
+        da.kernel(law, {"t": (), "q": (2,), "v": (2,)})
+    m = da.load("cart_pole", parameters="default")
+    for part in (
+        {"forces": [da.Force("wind", "user", function=lambda q, v, t: law(t, q, v))]},
+        {"forces": [da.Force("wind", "user-wrench", "pole", function=lambda q, v, t: law(t, q, v) * 3)]},
+        {"forces": [da.Force("wind", "gravity-field", function=lambda p, t: [0, 0, law(t, p, p)[0]])]},
+        {"forces": [da.Force("wind", "joint-force", m.joints[0].name, function=lambda t: law(t, 0, 0)[0])]},
+        {"constraints": [da.Constraint("law", "position", function=lambda q, t: q[0] - law(t, q, q)[0])]},
+        {"constraints": [da.Constraint("law", "velocity", function=lambda q, v, t: v[0] - law(t, q, v)[0])]},
+        {"constraints": [da.Constraint("law", "motion", m.joints[0].name, function=lambda t: law(t, 0, 0)[0])]},
+    ):
+        with pytest.raises(ArgumentError, match="the function of '(wind|law)' gives another answer"):
+            da.Dynamics(m.replace(**part)).kernel("forward_dynamics").program  # noqa: B018
+    steady = da.kernel(lambda q: {"x": q * 2}, {"q": (2,)})
+    assert steady([1.0, 2.0]).tolist() == [2, 4]
+
+
 def test_limits_of_zero_and_minus_zero():
     joint = da.Joint("j", "revolute", "world", "b", axis=[0, 1, 0], limits=da.Limits(0.0, -0.0))
     m = da.Mechanism("p", [da.Body("b", da.Inertia(1.0, (0, 0, -1), np.eye(3)))], [joint])

@@ -21,7 +21,7 @@ from dalembert.tracing.derivatives import forward
 from dalembert.tracing.evaluate import evaluate, inline
 from dalembert.tracing.graph import Expr, Graph
 from dalembert.tracing.program import Program
-from dalembert.tracing.trace import program_of
+from dalembert.tracing.trace import program_of, repeatable
 
 SPREADS = (1.0,) * 4 + (10.0,) * 4 + (100.0,) * 4
 """Of the random states at which linearity is judged; the wide ones where a law is not defined at the others."""
@@ -135,7 +135,20 @@ def _called(
     """What the user's function says of traced scalars."""
     if not isinstance(function, Formula):
         _refuse_other_arguments(name, function, arguments)
-        return _answered(name, function, [known[port] for port in arguments])
+        graph = known[arguments[-1]].graph
+        answers: list[np.ndarray] = []
+
+        def traced() -> Program:
+            answers.append(_answered(name, function, [known[port] for port in arguments]))
+            return program_of(graph, {"answer": answers[-1]})
+
+        repeatable(
+            traced,
+            f"the function of {name!r}",
+            ", ".join(arguments),
+            "a force that is random or remembers what was is a control: simulate(..., control=) takes any function",
+        )
+        return answers[0]
     q, v, t = coordinate_symbols(mechanism)
     names = {"q": [s.name for s in q], "v": [s.name for s in v], "t": [t.name], "p": list("xyz")}
     table: dict[str, Any] = {}

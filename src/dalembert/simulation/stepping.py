@@ -202,20 +202,17 @@ def _program(
 def _check_repeats(
     function: Callable[..., Any], what: str, shape: tuple[int, ...], nq: int, nv: int, gains: int
 ) -> None:
-    """Raise if a function draws random numbers or keeps a state: it is compiled once, and would stay as it was then."""
-    from dalembert.tracing.trace import trace
+    """Raise if a function draws random numbers or keeps a state."""
+    from dalembert.tracing.trace import repeatable, trace
 
     ports = {"t": (), "q": (nq,), "v": (nv,), **({"gains": (gains,)} if gains else {})}
-    first, second = (
-        trace(lambda *given: {"answer": _traced(function, what, shape, *given)}, ports, "answer").digest
-        for _ in range(2)
+    repeatable(
+        lambda: trace(lambda *given: {"answer": _traced(function, what, shape, *given)}, ports, "answer"),
+        what,
+        "t, q, v and gains",
+        "draw random numbers beforehand and pass them as rows of control= or as gains; simulate(..., control=) takes "
+        "any function",
     )
-    if first != second:
-        raise ArgumentError(
-            f"{what} gives another answer when it is called again, but it is compiled once: it must depend on t, q, v "
-            "and gains only. Draw random numbers beforehand and pass them as rows of control= or as gains; "
-            "simulate(..., control=) takes any function"
-        )
 
 
 def _quantity(name: str, function: Callable[..., Any]) -> Callable[[Any, Any, Any], Any]:

@@ -14,7 +14,7 @@ from dalembert.tracing.graph import Expr, Graph, Predicate
 from dalembert.tracing.program import Node, Port, Program, Repetition, node_of
 from dalembert.tracing.rules import RULES
 
-__all__ = ["evaluate", "inline", "label", "program_of", "retrace", "trace"]
+__all__ = ["evaluate", "inline", "label", "program_of", "repeatable", "retrace", "trace"]
 
 
 def trace(
@@ -54,6 +54,27 @@ def trace(
     program = program_of(graph, _named(returned, outputs, name), name)
     graph.dissolve()
     return program
+
+
+def repeatable(traced: Callable[[], Program], what: str, depends: str, remedy: str) -> Program:
+    """The program of a user's function; ArgumentError if it draws random numbers or keeps a state.
+
+    It is compiled once, and would stay as it was then. It is called twice to see that.
+
+    Args:
+        traced: calls the function and gives its program.
+        what: name of the function in the message.
+        depends: all that it may depend on.
+        remedy: what to do instead.
+    """
+    first = traced()
+    if traced().digest != first.digest:
+        raise ArgumentError(
+            f"{what} gives another answer when it is called again, but it is compiled once: it must depend on "
+            f"{depends} only",
+            remedy=remedy,
+        )
+    return first
 
 
 def program_of(graph: Graph, outputs: Mapping[str, Any], name: str = "program") -> Program:
