@@ -38,8 +38,8 @@ def kernel(
 
     Args:
         what: a Python function over scalars, called with an object array for each input (a scalar for shape ``()``),
-            twice, to see that it is neither random nor keeps a state; or a SymPy expression, an array or ``Matrix`` of them, or a dict of these by output; or a
-            ``casadi.Function``; or a program.
+            twice, to see that it is neither random nor keeps a state; or a SymPy expression, an array or ``Matrix`` of
+            them, or a dict of these by output; or a ``casadi.Function``; or a program.
         inputs: of a Python function the shape of each input, by name; of SymPy expressions their symbols, each an input
             of its own, or arrays of symbols by the name of the input. The others have their own.
         wrt: names of inputs. After the outputs, the kernel gives the derivative of each output by each of them; it has

@@ -101,7 +101,7 @@ def test_random_and_stateful_functions_are_refused_wherever_one_is_compiled(law)
         {"constraints": [da.Constraint("law", "velocity", function=lambda q, v, t: v[0] - law(t, q, v)[0])]},
         {"constraints": [da.Constraint("law", "motion", m.joints[0].name, function=lambda t: law(t, 0, 0)[0])]},
     ):
-        with pytest.raises(ArgumentError, match="the function of '(wind|law)' gives another answer"):
+        with pytest.raises(ArgumentError, match=r"the function of '(wind|law)' gives another answer"):
             da.Dynamics(m.replace(**part)).kernel("forward_dynamics").program  # noqa: B018
     steady = da.kernel(lambda q: {"x": q * 2}, {"q": (2,)})
     assert steady([1.0, 2.0]).tolist() == [2, 4]
