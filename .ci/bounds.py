@@ -21,7 +21,7 @@ EXTRAS = ("tables", "mjcf", "plot", "cluster", "report")
 TOOLS = ("pytest>=8", "hypothesis")
 SAMPLE = (
     "tests/attack/test_sweeps.py", "tests/attack/test_numbers.py", "tests/attack/test_files.py",
-    "tests/algorithms/test_inverse_dynamics.py", "tests/formats/test_expression.py", "tests/formats/test_mjcf.py",
+    "tests/algorithms/test_inverse_dynamics.py", "tests/model/test_expression.py", "tests/formats/test_mjcf.py",
     "tests/formulations/test_routes_agree.py", "tests/native/test_kernel_calls.py",
     "tests/simulation/test_known_motions.py", "tests/simulation/test_sweep.py", "tests/simulation/test_trajectory.py",
     "tests/tracing",

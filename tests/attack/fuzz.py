@@ -30,7 +30,7 @@ sys.path.append(str(Path(__file__).parents[1]))  # if this is called as a script
 import replay
 
 from dalembert.formats.catalogue import PACKAGED
-from dalembert.formats.expression import FUNCTIONS
+from dalembert.model.expression import FUNCTIONS
 from mutations import NASTY, PARTS, ZOO, mutate, rearrange
 
 SLICE = 5.0

@@ -33,9 +33,9 @@ import numpy as np
 import dalembert as da
 from dalembert.cli.application import main as command_line
 from dalembert.errors import DalembertError, ModelWarning
-from dalembert.formats.expression import evaluate_exact
 from dalembert.formats.mesh_files import MESH_READERS, read_mesh
 from dalembert.identification import read_log
+from dalembert.model.expression import evaluate_exact
 from dalembert.proof import check
 
 INPUTS = Path(__file__).parent / "inputs"

@@ -12,7 +12,7 @@ import pytest
 import dalembert as da
 from dalembert.cli.application import main
 from dalembert.errors import DalembertError, FormatError, ModelWarning
-from dalembert.formats.expression import evaluate_exact
+from dalembert.model.expression import evaluate_exact
 
 SLOW = {
     "one": "sqrt(cosh(asin(c)**64))",

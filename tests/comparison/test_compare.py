@@ -293,6 +293,26 @@ def test_springs_of_a_file_of_mujoco_count_on_both_sides():
     assert da.compare(da.load(xml), mujoco.MjModel.from_xml_string(xml)).agrees
 
 
+def test_meshes_of_a_file_of_mujoco_that_carry_mass_are_kept(tmp_path):
+    """Of the three meshes one gives its body its mass, one is a picture whose file is missing, one has no mass."""
+    pytest.importorskip("mujoco")
+    path = tmp_path / "wedge.xml"
+    path.write_text("""<mujoco><compiler angle="radian"/><asset>
+      <mesh name="wedge" vertex="0 0 0  .25 0 0  0 .5 0  0 0 .75"/><mesh name="picture" file="missing.stl"/>
+      <mesh name="sheet" vertex="0 0 0  1 0 0  0 1 0  0 0 1"/></asset><worldbody>
+      <body name="swing"><joint name="hinge" axis="0 1 0"/><geom type="mesh" mesh="wedge" density="700"/>
+        <body name="rider" pos="0 0 1"><joint name="turn" axis="1 0 0"/>
+          <geom type="mesh" mesh="picture" contype="0" conaffinity="0"/>
+          <inertial mass="2" pos="0 0 .1" diaginertia=".1 .2 .15"/>
+          <geom type="mesh" mesh="sheet" mass="0"/></body></body></worldbody></mujoco>""")
+    from dalembert.comparison.mujoco import read
+
+    model = read(path, False)
+    assert model.nmesh == 1 and model.body("swing").mass[0] == pytest.approx(700 * 0.25 * 0.5 * 0.75 / 6)
+    found = da.compare(da.load(path), path, library="mujoco")
+    assert found.agrees, str(found)
+
+
 def test_a_file_of_mujoco_with_several_joints_on_a_body():
     """Anchors off the origin, a reference position, a ball joint, a welded toe, a slide behind a hinge."""
     mujoco = pytest.importorskip("mujoco")

@@ -93,7 +93,7 @@ def solve_exactly(columns: list[list[Any]], right: list[Any], numbers: dict[Any,
     import sympy
 
     size = len(columns)
-    values = np.array([[float(sympy.sympify(x).subs(numbers)) for x in column] for column in columns]).T
+    values = np.array([[float(sympy.sympify(x, strict=True).subs(numbers)) for x in column] for column in columns]).T
     rows: list[int] = []
     left = values.copy()
     for _ in range(size):  # the equation that is farthest from depending on those taken already
@@ -113,7 +113,7 @@ def in_fractions(x: Any) -> Any:
     """The expression with every float that is a short fraction, as 0.5, replaced by it; others stay."""
     import sympy
 
-    expression = sympy.sympify(x)
+    expression = sympy.sympify(x, strict=True)
     table = {}
     for f in expression.atoms(sympy.Float):
         near = sympy.Rational(float(f)).limit_denominator(10**6)

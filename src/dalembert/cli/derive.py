@@ -147,7 +147,7 @@ def _speed(text: str) -> tuple[str, Any]:
     name, equals, expression = (part.strip() for part in text.partition("="))
     if not (name.isidentifier() and equals and expression):
         raise ArgumentError(f"--speed {text!r}: give NAME=EXPRESSION, such as u1=psidot*cos(theta)")
-    from dalembert.formats.expression import evaluate_exact  # needs NumPy, which `--help` does not
+    from dalembert.model.expression import evaluate_exact  # needs NumPy, which `--help` does not
 
     return name, evaluate_exact(expression)
 

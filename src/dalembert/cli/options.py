@@ -223,7 +223,7 @@ def add_common(parser: argparse.ArgumentParser, json: bool = True) -> None:
 
 def number(text: str) -> float:
     """``1.5``, ``pi/2``, ``90deg`` (in radians); a ValueError if it is nothing of the kind, or not finite."""
-    from dalembert.formats.expression import evaluate
+    from dalembert.model.expression import evaluate
 
     plain = text.strip().removesuffix("deg").removesuffix("°")
     try:

@@ -176,11 +176,13 @@ def read(path: Path, free: bool, touching: Mechanism | None = None) -> Any:
 
 
 def _compiled(spec: Any, free: bool, touching: Mechanism | None) -> Any:
-    for mesh in list(spec.meshes):  # pictures are not needed, and often not there
-        for geom in list(spec.geoms):
-            if geom.meshname == mesh.name:
-                spec.delete(geom)
-        spec.delete(mesh)
+    pictures = [geom for geom in spec.geoms if geom.meshname and not _has_mass(spec, geom)]
+    for geom in pictures:  # not needed, and their files often not there
+        spec.delete(geom)
+    needed = {geom.meshname for geom in spec.geoms}
+    for mesh in list(spec.meshes):
+        if mesh.name not in needed:
+            spec.delete(mesh)
     if free:
         spec.compiler.fusestatic = False
         first = spec.worldbody.first_body()
@@ -195,3 +197,16 @@ def _compiled(spec: Any, free: bool, touching: Mechanism | None) -> Any:
             spec.compiler.fusestatic = False  # shapes lie on bodies by name
             put(spec, touching)
     return spec.compile()
+
+
+def _has_mass(spec: Any, geom: Any) -> bool:
+    """Whether MuJoCo takes mass of a moving body from a shape."""
+    import mujoco
+
+    rule, body = spec.compiler.inertiafromgeom, geom.parent
+    if body == spec.worldbody or rule == mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_FALSE:
+        return False
+    first, last = spec.compiler.inertiagrouprange
+    given = body.explicitinertial and rule == mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_AUTO
+    weight = geom.density if np.isnan(geom.mass) else geom.mass
+    return bool(not given and first <= geom.group <= last and weight)

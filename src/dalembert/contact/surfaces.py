@@ -104,7 +104,7 @@ def _derivatives(function: Formula, names: tuple[str, ...]) -> Program:
 
     from dalembert.tracing.sympy import from_sympy
 
-    (height,) = map(sympy.sympify, function.expressions)
+    height = sympy.sympify(function.expressions[0], strict=True)
     symbols = {s.name: s for s in height.free_symbols}
     x, y = (symbols.get(name, sympy.Symbol(name, real=True)) for name in ("x", "y"))
     unknown = sorted(set(symbols) - {"x", "y", *names})

@@ -11,9 +11,9 @@ import numpy as np
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.quaternions import rotation_from_quaternion
 from dalembert.algebra.transform import Transform
-from dalembert.formats.expression import LARGEST
 from dalembert.formats.xml import Element
 from dalembert.model.body import Shape, Surface
+from dalembert.model.expression import LARGEST
 from dalembert.model.inertia import Inertia
 
 SKIPPED = {

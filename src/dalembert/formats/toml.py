@@ -59,7 +59,7 @@ A serial chain may be given by a Denavit-Hartenberg table instead, with the keys
     a = 0.3
     joint = "R"
 
-Wherever a number may stand, an expression in quotes may: see :mod:`dalembert.formats.expression`. Limits, and sizes and
+Wherever a number may stand, an expression in quotes may: see :mod:`dalembert.model.expression`. Limits, and sizes and
 colours of shapes for pictures, must be numbers in the end. Keys that are not known are errors.
 
 A ``function`` is an expression, or an array of them, of parameters, of time ``t`` (at the point x, y, z for a gravity
@@ -87,13 +87,13 @@ from dalembert.algebra.transform import Transform
 from dalembert.errors import ArgumentError, DalembertError, FormatError, ModelError, ModelWarning
 from dalembert.formats.dh import KEYS as DH_KEYS
 from dalembert.formats.dh import from_dh, symmetric_tensor, tidy
-from dalembert.formats.expression import LARGEST, RESERVED, constants, evaluate, evaluate_exact, is_name, names
 from dalembert.formats.problems import RADIANS, TURN, Problems, kept, look_like_degrees, together
 from dalembert.formats.toml_contact import POSE, collision, contact
 from dalembert.formats.xml import TEXT, read_bytes
 from dalembert.model.body import SIZES_OF_SHAPES, WORLD, Body, Frame, Shape
 from dalembert.model.constraint import FIELDS as CONSTRAINTS
 from dalembert.model.constraint import Constraint
+from dalembert.model.expression import LARGEST, RESERVED, constants, evaluate, evaluate_exact, is_name, names
 from dalembert.model.force import FIELDS as FORCES
 from dalembert.model.force import Force
 from dalembert.model.formula import Formula

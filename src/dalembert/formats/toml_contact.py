@@ -6,10 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dalembert.errors import FormatError
-from dalembert.formats.expression import evaluate_exact, names
 from dalembert.formats.problems import together
 from dalembert.model.body import SIZES_OF_SHAPES, WORLD, Shape, Surface
 from dalembert.model.contact import NUMBERS, Contact
+from dalembert.model.expression import evaluate_exact, names
 from dalembert.model.ground import GROUND_KINDS, Ground
 from dalembert.text.suggest import hint
 

@@ -16,11 +16,11 @@ from dalembert.algebra.rotations import rpy_from_rotation
 from dalembert.algebra.scalar import same
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ArgumentError, FormatError, UnsupportedError
-from dalembert.formats.expression import LARGEST, evaluate_exact, names, written
 from dalembert.model.body import Body, Frame, Shape, Surface
 from dalembert.model.checks import expect, shown, write_text
 from dalembert.model.constraint import Constraint
 from dalembert.model.contact import SOLIMP, SOLREF, Contact
+from dalembert.model.expression import LARGEST, evaluate_exact, names, written
 from dalembert.model.force import Force
 from dalembert.model.formula import Formula
 from dalembert.model.ground import Ground
@@ -45,7 +45,7 @@ def write_toml(
     sum is multiplied out, and where there are no symbols, exact constants such as pi/3 are floats.
 
     Args:
-        mechanism: any mechanism; its expressions may use what :mod:`dalembert.formats.expression` lists.
+        mechanism: any mechanism; its expressions may use what :mod:`dalembert.model.expression` lists.
         path: the file to write; nothing is written if it is None.
         parameters: default values of all symbols, written as the ``[parameters]`` table. None takes those that the
             file had from which the mechanism was read; if a symbol has none, the others stay a note.

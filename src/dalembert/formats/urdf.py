@@ -23,12 +23,12 @@ import numpy as np
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.transform import Transform
 from dalembert.errors import FormatError, ModelWarning
-from dalembert.formats.expression import LARGEST
 from dalembert.formats.problems import RADIANS, TURN, Problems, look_like_degrees, together
 from dalembert.formats.registry import OTHERS, by_root
 from dalembert.formats.xml import TEXT, Element, read_xml
 from dalembert.model.body import WORLD, Body, Shape
 from dalembert.model.checks import expect_choice
+from dalembert.model.expression import LARGEST
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import Joint, Limits, Mimic
 from dalembert.model.mechanism import Mechanism

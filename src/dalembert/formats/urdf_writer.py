@@ -14,10 +14,10 @@ import numpy as np
 from dalembert.algebra.rotations import rpy_from_rotation
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ModelWarning, UnsupportedError
-from dalembert.formats.expression import LARGEST
 from dalembert.formats.urdf import KINDS, ONE_DEGREE, UNLIMITED, Findings, snap
 from dalembert.model.body import WORLD, Body, Shape
 from dalembert.model.checks import expect, write_text
+from dalembert.model.expression import LARGEST
 from dalembert.model.joint import Joint
 from dalembert.model.mechanism import Mechanism
 

@@ -111,7 +111,7 @@ def _in_field(equations: Equations, wanted: Mapping[str, Any]) -> Any:
         return None
 
     def put(x: Any) -> Any:
-        x = sympy.sympify(x)
+        x = sympy.sympify(x, strict=True)
         return x.subs({symbol: wanted[symbol.name] for symbol in x.free_symbols if symbol.name in wanted})
 
     return field.mapped(put)

@@ -24,6 +24,8 @@ class Formula:
     def __init__(self, expressions: Any):
         self.expressions = tuple(expressions) if isinstance(expressions, (list, tuple)) else (expressions,)
         for x in self.expressions:
+            if not (scalar.is_sympy(x) or scalar.is_number(x)):
+                raise ModelError(f"a formula: expected a number or a SymPy expression, got {x!r}")
             if scalar.is_sympy(x) and (x.is_Relational or x.is_Boolean):
                 raise ModelError(
                     f"a formula must be an expression, not the statement {x}; a constraint is what vanishes"

@@ -15,6 +15,7 @@ from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ModelError
 from dalembert.model.checks import expect, expect_choice, expect_items, shown
+from dalembert.model.expression import evaluate_exact
 from dalembert.model.formula import Formula
 from dalembert.model.record import Record, check_scalar, floats, frozen_array
 
@@ -122,8 +123,8 @@ class Ground(Record):
         """The surface z = f(x, y).
 
         Args:
-            height: a SymPy expression of symbols called x and y, and of any others, which are parameters; or a
-                function of (x, y) over any scalar.
+            height: a SymPy expression of symbols called x and y, and of any others, which are parameters; text of
+                one, such as ``"0.1*sin(x)"``; or a function of (x, y) over any scalar.
         """
         import sympy
 
@@ -134,7 +135,11 @@ class Ground(Record):
             except TypeError:
                 raise ModelError("Ground.formula: the function must take x and y") from None
             height = height(x, y)
-        height = sympy.sympify(height)
+        if isinstance(height, str):
+            height = evaluate_exact(height)
+        if not (scalar.is_sympy(height) or scalar.is_number(height)):
+            raise ModelError(f"Ground.formula: expected an expression of x and y, got {shown(height)}")
+        height = sympy.sympify(height, strict=True)
         height = height.subs({s: {"x": x, "y": y}[s.name] for s in height.free_symbols if s.name in ("x", "y")})
         others = sorted((s for s in height.free_symbols if s.name not in ("x", "y")), key=lambda s: s.name)
         names = tuple(s.name for s in others)

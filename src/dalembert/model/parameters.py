@@ -244,7 +244,7 @@ def _exact_quarter_turn(value: Any, sympy: Any) -> Any:
             return quarters * sympy.pi / 2
     if not (scalar.is_sympy(value) or (scalar.is_number(value) and not isinstance(value, complex))):
         raise ArgumentError(f"the value of a symbol is {value!r}; it must be a real number or a SymPy expression")
-    return sympy.sympify(value)
+    return sympy.sympify(value, strict=True)
 
 
 # ------------------------------------------------------------------------------------------------------------ addresses

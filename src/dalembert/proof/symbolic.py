@@ -144,7 +144,7 @@ def _exactly(values: Any, mechanism: Mechanism) -> list[Any]:
     """Entries with fractions in the place of floating-point numbers, or an error for those that are none."""
     import sympy
 
-    entries = [sympy.sympify(x) for x in np.asarray(values, dtype=object).flat]
+    entries = [sympy.sympify(x, strict=True) for x in np.asarray(values, dtype=object).flat]
     fractions = {}
     for x in {x for entry in entries for x in entry.atoms(sympy.Float)}:
         fraction = Fraction(float(x)).limit_denominator(LARGEST_DENOMINATOR)
@@ -174,7 +174,7 @@ def reduced(expression: Any, q: np.ndarray) -> Any:
     """
     import sympy
 
-    found = sympy.expand(sympy.expand_trig(sympy.sympify(expression)))
+    found = sympy.expand(sympy.expand_trig(sympy.sympify(expression, strict=True)))
     if any(power.exp.is_negative and power.base.is_Add for power in found.atoms(sympy.Pow)):
         found = sympy.expand(sympy.numer(sympy.together(found)))
     for x in q:

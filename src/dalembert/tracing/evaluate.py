@@ -127,7 +127,9 @@ def inline(program: Program, arguments: Arguments) -> dict[str, np.ndarray]:
     elif sympy is not None and any(isinstance(x, sympy.Basic) for x in scalars):
         from dalembert.tracing.sympy import OPERATIONS, number
 
-        values = interpret(program, [[sympy.sympify(x) for x in a.flat] for a in arrays], OPERATIONS, number)
+        values = interpret(
+            program, [[sympy.sympify(x, strict=True) for x in a.flat] for a in arrays], OPERATIONS, number
+        )
     else:
         kind = complex if any(isinstance(x, (complex, np.complexfloating)) for x in scalars) else float
         return evaluate(program, [a.astype(kind) if a.dtype == object else a for a in arrays])

@@ -97,7 +97,7 @@ def to_sympy_steps(
     """
     program = unrolled(program)
     elements = _elements(program, symbols)
-    taken = {str(s) for row in elements for x in row for s in sympy.sympify(x).free_symbols}
+    taken = {str(s) for row in elements for x in row for s in sympy.sympify(x, strict=True).free_symbols}
     alike = {name.replace("_", "") for name in taken}  # in print x_1 looks like x1
     uses = [0] * len(program.nodes)
     for _, node in program.operations():
@@ -140,13 +140,13 @@ def from_sympy(expressions: Any, symbols: Mapping[Any, Expr]) -> Any:
     if not symbols:
         raise ArgumentError("from_sympy() needs at least one symbol with its traced scalar, to know the graph")
     graph = next(iter(symbols.values())).graph
-    memo: dict[Any, Any] = {sympy.sympify(symbol): expr for symbol, expr in symbols.items()}
+    memo: dict[Any, Any] = {sympy.sympify(symbol, strict=True): expr for symbol, expr in symbols.items()}
     if isinstance(expressions, (sympy.MatrixBase, sympy.NDimArray)):
         expressions = np.array(expressions.tolist(), dtype=object).reshape(expressions.shape)
     array = np.array(expressions, dtype=object)
     result = np.empty(array.shape, dtype=object)
     for place in np.ndindex(array.shape):
-        result[place] = _convert(sympy.sympify(array[place]), memo, graph)
+        result[place] = _convert(sympy.sympify(array[place], strict=True), memo, graph)
     return result[()] if result.shape == () else result
 
 

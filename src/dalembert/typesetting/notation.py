@@ -221,7 +221,7 @@ class Notation:
 
         if isinstance(value, (int, float)):
             return self.number(value)
-        expression = sympy.sympify(value)
+        expression = sympy.sympify(value, strict=True)
         matrix = isinstance(expression, sympy.MatrixBase)
         return self._written(expression.applyfunc(self._rounded) if matrix else self._rounded(expression))
 
@@ -233,7 +233,7 @@ class Notation:
         """
         import sympy
 
-        rounded = self._rounded(sympy.sympify(expression))
+        rounded = self._rounded(sympy.sympify(expression, strict=True))
         return [self._written(term) for term in (rounded.as_ordered_terms() if rounded.is_Add else [rounded])]
 
     def _written(self, expression: Any) -> str:

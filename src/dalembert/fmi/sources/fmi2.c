@@ -363,13 +363,15 @@ PUBLIC(fmi2Status, fmi2GetNominalsOfContinuousStates)(fmi2Component c, fmi2Real 
 PUBLIC(fmi2Status, fmi2DoStep)(fmi2Component c, fmi2Real time, fmi2Real step,
                                fmi2Boolean noSetFMUStatePriorToCurrentPoint)
 {
+    const char *stopped;
     (void)noSetFMUStatePriorToCurrentPoint;
-    if (!(step >= 0)) {
-        return failed(c, fmi2Error, "the communication step is %g s; it must not be negative", step);
+    if (!(step >= 0 && isfinite(time + step))) {
+        return failed(c, fmi2Error, FOREVER, step);
     }
     UNIT->fresh = UNIT->fresh && UNIT->now.z[0] == time;
     UNIT->now.z[0] = time;
-    return unit_advance(UNIT, time + step) ? fmi2OK : failed(c, fmi2Discard, STUCK, UNIT->now.z[0]);
+    stopped = unit_advance(UNIT, time + step);
+    return stopped ? failed(c, fmi2Discard, stopped, UNIT->now.z[0]) : fmi2OK;
 }
 
 PUBLIC(fmi2Status, fmi2CancelStep)(fmi2Component c)

@@ -552,16 +552,16 @@ PUBLIC(fmi3Status, fmi3DoStep)(fmi3Instance c, fmi3Float64 time, fmi3Float64 ste
                                fmi3Boolean *terminateSimulation, fmi3Boolean *earlyReturn,
                                fmi3Float64 *lastSuccessfulTime)
 {
-    int reached;
+    const char *stopped;
     (void)noSetFMUStatePriorToCurrentPoint;
     *eventHandlingNeeded = *terminateSimulation = *earlyReturn = false;
     *lastSuccessfulTime = time;
-    if (!(step >= 0)) {
-        return failed(c, fmi3Error, "the communication step is %g s; it must not be negative", step);
+    if (!(step >= 0 && isfinite(time + step))) {
+        return failed(c, fmi3Error, FOREVER, step);
     }
     UNIT->fresh = UNIT->fresh && UNIT->now.z[0] == time;
     UNIT->now.z[0] = time;
-    reached = unit_advance(UNIT, time + step);
+    stopped = unit_advance(UNIT, time + step);
     *lastSuccessfulTime = UNIT->now.z[0];
-    return reached ? fmi3OK : failed(c, fmi3Discard, STUCK, UNIT->now.z[0]);
+    return stopped ? failed(c, fmi3Discard, stopped, UNIT->now.z[0]) : fmi3OK;
 }

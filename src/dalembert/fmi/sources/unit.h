@@ -239,16 +239,29 @@ static double trial_step(const Unit *unit, double step, double *next)
     return NX ? sqrt(sum / NX) : 0;
 }
 
-/* Integrates until a time, with inputs as they are; 0 if it gets stuck, at the time it has come to. */
-static int unit_advance(Unit *unit, double until)
+#define STUCK \
+    "at time %.17g s accelerations are not finite or change too fast: a singular configuration, constraints that " \
+    "contradict each other, or parameters without meaning"
+#define TOO_LONG \
+    "the communication step is too long: it takes more than 1000000 steps of the integrator, which has come to %.17g s; " \
+    "give a shorter one"
+#define MOST_STEPS 1000000
+#define FOREVER "the communication step must be finite, not negative and end at a finite time; it is %g s"
+
+/* Integrates until a time, with inputs as they are; says why if it stops before, at the time it has come to. */
+static const char *unit_advance(Unit *unit, double until)
 {
     double *z = unit->now.z, next[NZ];
+    long steps = MOST_STEPS;
     double step = unit->now.step > 0 ? unit->now.step : 1e-3;
     if (!unit_update(unit)) {
-        return 0;
+        return STUCK;
     }
     while (z[0] < until) {
         const double shortest = SHORTEST_STEP * fmax(1e-3, fmax(fabs(z[0]), fabs(until)));
+        if (!steps--) {
+            return TOO_LONG;
+        }
         const double left = until - z[0];
         const int last = step >= left * (1 - 1e-9);
         const double taken = last ? left : step;
@@ -256,15 +269,15 @@ static int unit_advance(Unit *unit, double until)
         if (error <= 1) {
             next[0] = last ? until : z[0] + taken;
             if (!isfinite(unit_correct(next))) {
-                return 0;
+                return STUCK;
             }
             memcpy(z, next, sizeof next);
             unit->fresh = 0;
             if (!unit_update(unit)) {
-                return 0;
+                return STUCK;
             }
         } else if (taken <= shortest) {
-            return 0;
+            return STUCK;
         }
         /* of order five; NaN of a step that went too far shortens the next one */
         const double growth = isfinite(error) ? 0.9 * pow(fmax(error, 1e-10), -0.2) : 0.2;
@@ -272,12 +285,9 @@ static int unit_advance(Unit *unit, double until)
         step = last && error <= 1 ? fmax(step, wished) : wished;
     }
     unit->now.step = step;
-    return 1;
+    return NULL;
 }
 
-#define STUCK \
-    "at time %.17g s accelerations are not finite or change too fast: a singular configuration, constraints that " \
-    "contradict each other, or parameters without meaning"
 #define OPEN "the initial positions and velocities do not satisfy the constraints, and none that do are found from them"
 
 #endif

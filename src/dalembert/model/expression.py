@@ -320,7 +320,8 @@ def written(expression: Any) -> str:
     """A SymPy expression in the spelling of :func:`evaluate_exact`, which may not know everything in it."""
     import sympy
 
-    named = sympy.sympify(expression).xreplace({sympy.E: sympy.Symbol("exp(1)")})  # else it is printed as a symbol E
+    spelt = {sympy.E: sympy.Symbol("exp(1)")}  # else it is printed as a symbol E
+    named = sympy.sympify(expression, strict=True).xreplace(spelt)
     return str(named).replace("Abs(", "abs(")
 
 

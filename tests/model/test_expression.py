@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dalembert.errors import FormatError
-from dalembert.formats.expression import evaluate, evaluate_exact, names
+from dalembert.model.expression import evaluate, evaluate_exact, names
 
 m3, l3, x, y = sp.symbols("m3 l3 x y", real=True)
 
