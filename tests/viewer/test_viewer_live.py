@@ -188,7 +188,7 @@ def test_a_view_that_is_closed_says_so(pendulum):
 @needs_viser
 def test_sliders_of_the_browser_move_the_mechanism(pendulum):
     with da.view(pendulum, live=True, open=False, port=18490) as live:
-        moved = live._slider_moved(1, "elbow")
+        moved = live._slider_moved(1, "elbow", -np.pi, np.pi)
         moved(SimpleNamespace(client=None, target=SimpleNamespace(value=0.5)))  # set by this program: ignored
         before = live.q
         moved(SimpleNamespace(client=object(), target=SimpleNamespace(value=-0.5)))

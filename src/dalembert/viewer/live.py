@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import math
+import secrets
 import sys
 import threading
 import time
 import traceback
 from collections.abc import Iterable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ import numpy as np
 from dalembert.algebra.quaternions import quaternion_from_rotation
 from dalembert.errors import ArgumentError, DalembertError, MissingExtraError
 from dalembert.model import Mechanism
+from dalembert.viewer.guard import guarded_server
 from dalembert.viewer.meshes import Meshes
 from dalembert.viewer.raster import corner_normals
 from dalembert.viewer.running import Pull, Running, closed, is_finite, placed
@@ -29,6 +32,12 @@ from dalembert.viewer.solids import GROUND, figure
 
 RATE = 60.0
 """Steps of a running simulation per second; each is shown."""
+
+FASTEST = 3.0
+"""Speed of a motion that is played, times that of the motion."""
+
+FARTHEST = 1e6
+"""Distance to which the mouse may pull, m."""
 
 PULLING = (214, 93, 14)
 """Colour of the string between the mouse and the point that it pulls."""
@@ -49,7 +58,7 @@ class LiveView:
         control: of the simulation: None, ``"hold"`` for holding the posture of the sliders, or a function of (t, q, v).
         running: whether the simulation runs at once.
         port: of the server; the next free one if it is taken.
-        host: who may connect; ``"0.0.0.0"`` is everybody in the network.
+        host: who may connect; ``"0.0.0.0"`` is everybody in the network. They need ``address``: it has a random token.
         open: whether a browser is opened.
         options: of the simulation, see :func:`dalembert.simulate`.
     """
@@ -68,10 +77,8 @@ class LiveView:
         open: bool | None = None,
         **options: Any,
     ):
-        try:
-            import viser
-        except ImportError as error:
-            raise MissingExtraError("viser", "live", "a live view") from error
+        if find_spec("viser") is None:
+            raise MissingExtraError("viser", "live", "a live view")
         from dalembert.viewer.motion import as_trajectory
         from dalembert.viewer.page import beginning, numeric
 
@@ -86,8 +93,10 @@ class LiveView:
         self.error: Exception | None = None
         self._state = Running(self.mechanism, start, control, **options)
         self._start = start.copy()
-        self.server = viser.ViserServer(host=host, port=port, label=self.mechanism.name, verbose=False)
-        self.address = f"http://{'localhost' if host in ('127.0.0.1', '0.0.0.0') else host}:{self.server.get_port()}"
+        token = secrets.token_urlsafe(16)
+        self.server = guarded_server(token, host, port, self.mechanism.name)
+        name = "localhost" if host in ("127.0.0.1", "0.0.0.0") else host
+        self.address = f"http://{name}:{self.server.get_port()}/{token}/"
         self._build()
         self._publish()
         self._thread = threading.Thread(target=self._loop, name="dalembert live view", daemon=True)
@@ -287,6 +296,9 @@ class LiveView:
                 self._state.pull, self._string.visible = None, False
                 return
             _, at = self.mechanism.tree.carriers[body]
+            ends = np.array([event.start_position, event.end_position], dtype=float)
+            if ends.shape != (2, 3) or not (np.abs(ends) <= FARTHEST).all():
+                return
             with self._lock:
                 if event.phase == "start" or self._state.pull is None:
                     pose = self._figure.poses(self._state.q)[link] @ at
@@ -306,9 +318,10 @@ class LiveView:
         if self.trajectory is not None:
             first, last = float(self.trajectory.t[0]), float(self.trajectory.t[-1])
             span = max(last - first, 1e-9)
+            self._span = (first, first + span)
             self._play = gui.add_checkbox("Play", True)
             self._time = gui.add_slider("Time (s)", first, first + span, span / 1000, first)
-            self._speed = gui.add_slider("Speed", 0.1, 3.0, 0.1, 1.0)
+            self._speed = gui.add_slider("Speed", 0.1, FASTEST, 0.1, 1.0)
             self._time.on_update(self._time_moved)
         else:
             self._run = gui.add_button("Pause" if self._running else "Run")
@@ -324,7 +337,7 @@ class LiveView:
                 value = float(np.clip(self._state.q[item["q"]], low, high))
                 slider = gui.add_slider(f"{item['name']} ({item['unit']})", low, high, (high - low) / 1000, value)
                 slider.disabled = self.trajectory is not None
-                slider.on_update(self._slider_moved(item["q"], item["joint"]))
+                slider.on_update(self._slider_moved(item["q"], item["joint"], low, high))
                 self._sliders[item["q"]] = slider
         if self.notes:
             gui.add_markdown("\n\n".join(self.notes))
@@ -348,12 +361,15 @@ class LiveView:
                 )
         return found
 
-    def _slider_moved(self, place: int, joint: str) -> Any:
+    def _slider_moved(self, place: int, joint: str, low: float, high: float) -> Any:
         def moved(event: Any) -> None:
             if event.client is None:
                 return  # this program moved it
             with self._lock:
-                value = float(event.target.value)
+                value = _within(event.target, low, high)
+                if value is None:
+                    self._publish()
+                    return
                 if self._running and self._state.control == "hold":
                     self._state.wanted[place] = value
                     return
@@ -373,8 +389,12 @@ class LiveView:
     def _time_moved(self, event: Any) -> None:
         if event.client is not None:
             with self._lock:
+                value = _within(event.target, *self._span)
+                if value is None:
+                    self._time.value = self._span[0]
+                    return
                 self._play.value = False
-                self._show_time(float(event.target.value))
+                self._show_time(value)
 
     # ---------------------------------------------------------------------------------------------------------- motion
 
@@ -412,8 +432,9 @@ class LiveView:
         assert self.trajectory is not None
         if self._play.value:
             first, last = float(self.trajectory.t[0]), float(self.trajectory.t[-1])
-            t = float(self._time.value) + seconds * float(self._speed.value)
-            t = t if t <= last else first
+            speed = _within(self._speed, 0.0, FASTEST)
+            t = float(self._time.value) + seconds * (1.0 if speed is None else speed)
+            t = t if first <= t <= last else first
             self._time.value = t
             self._show_time(t)
 
@@ -449,6 +470,13 @@ class LiveView:
                     value = float(self._state.q[place])
                     if slider.disabled or slider.min <= value <= slider.max:
                         slider.value = min(max(value, slider.min), slider.max)
+
+
+def _within(slider: Any, low: float, high: float) -> float | None:
+    """The number a browser gave, or None if it is none between the ends of the slider."""
+    value = float(slider.value)
+    slack = 1e-9 * max(abs(low), abs(high))
+    return min(max(value, low), high) if low - slack <= value <= high + slack else None
 
 
 def creased(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
