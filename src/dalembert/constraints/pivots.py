@@ -20,7 +20,7 @@ import numpy as np
 from dalembert.constraints.arguments import velocities_named
 from dalembert.constraints.closure import assemble
 from dalembert.constraints.rank import RANK_TOLERANCE, ZERO_SINGULAR_VALUE, Decomposition
-from dalembert.constraints.scaling import column_scale
+from dalembert.constraints.scaling import NO_GRADIENT, column_scale
 from dalembert.constraints.vicinity import TIMES
 from dalembert.errors import ArgumentError, SingularityError
 
@@ -200,17 +200,23 @@ def _measured(system: Constrained, pivots: Pivots, common: list[int], G: np.ndar
     unit = 1 / np.sqrt(np.where(weight > 0, weight, np.inf))  # kilometres beside millimetres: pinv compares
     rows = G * unit[:, None, :]
     mobility = np.einsum("kij,kjl,kil->ki", rows, np.linalg.pinv(M * unit[:, None, :] * unit[:, :, None]), rows)
-    return replace(pivots, sizes=_rounded((G**2).sum(axis=-1)), mobilities=_rounded(mobility))
+    steep = np.abs(system.scaling.dimensionless(G)).max(axis=(0, 2), initial=0.0)
+    flat = steep <= NO_GRADIENT * steep.max(initial=0.0)
+    return replace(pivots, sizes=_rounded((G**2).sum(axis=-1), flat), mobilities=_rounded(mobility, flat))
 
 
-def _rounded(sizes: np.ndarray) -> tuple[float, ...]:
+def _rounded(sizes: np.ndarray, flat: np.ndarray) -> tuple[float, ...]:
     """The largest of each row over the samples, the largest of all being one, as powers of four.
 
     So they are exact as factors, the same on every machine, and mostly the same for other values of symbols: programs
     contain them.
+
+    Args:
+        sizes: over samples and rows.
+        flat: which rows have no gradient at any sample; they count as the largest.
     """
     largest = sizes.max(axis=0)
-    largest = np.where(largest > 0, largest, largest.max(initial=0.0) or 1.0)
+    largest = np.where(flat | (largest <= 0), largest.max(initial=0.0) or 1.0, largest)
     return tuple((4.0 ** np.round(np.log2(largest / largest.max()) / 2)).tolist())
 
 

@@ -14,16 +14,30 @@ import numpy as np
 from dalembert.algebra import scalar
 from dalembert.algebra.scalar import Scalar
 from dalembert.cached import cached_property
+from dalembert.constraints.rows import ConstraintSet
 from dalembert.kinematics import frame_on_link
+from dalembert.kinematics.manifold import moved
 from dalembert.model import Mechanism
 from dalembert.model.constraint import Constraint
+from dalembert.tracing.evaluate import cancelled, evaluate
+from dalembert.tracing.program import Program
 
 if TYPE_CHECKING:
     from dalembert.constraints.constrained import Constrained
-    from dalembert.constraints.rows import ConstraintSet
 
 NO_LENGTH = 1e-9
 """A loop shorter than this, m, consists of slides only: it has no size of its own."""
+
+NO_GRADIENT = 1e-12
+"""Gradients below this part of the terms they are the sum of are zero: this is rounding."""
+
+VICINITY = 1e-3, 0.3
+"""How far from the reference, rad or lengths of the mechanism or s, it is seen whether a row is flat only there; and
+how steep it then usually is, as far as samples are taken."""
+
+FLAT, PLACES = 0.1, 9
+"""A row is flat at the reference if its gradient is less than this part of that close by, at the median of so many
+places."""
 
 
 class Scaling:
@@ -46,14 +60,39 @@ class Scaling:
 
     @cached_property
     def own(self) -> np.ndarray:
-        """Units of rows whose unit nobody declares, users' laws: their gradients at the reference, (m,), as powers of
-        ten, so that mechanisms of about the same size share programs; one elsewhere.
+        """Units of rows whose unit nobody declares, users' laws: their gradients at the reference, or around it where
+        they vanish there, (m,), as powers of ten, so that mechanisms of about the same size share programs; one
+        elsewhere.
         """
-        system = self._system
-        G = system.evaluate("positions", np.asarray(system.reference, dtype=float), 0.0)[1] * self.velocities
-        steep = np.abs(G).max(axis=1, initial=0.0)
-        known = np.array([row.unit == "own" for row in system.rows], dtype=bool) & np.isfinite(steep) & (steep > 0)
-        return np.asarray(np.where(known, 10.0 ** np.round(np.log10(np.where(known, steep, 1.0))), 1.0))
+        system, mechanism = self._system, self._system.numbers
+        laws = system.constraints if mechanism is system.mechanism else ConstraintSet(mechanism)
+        steep = np.zeros(laws.count)
+        for item in mechanism.constraints:
+            if not (item.has_ends or item.on_joints):
+                steep[laws.slice(item.name)] = self._steepness(laws.programs[item.name])
+        return np.asarray(np.where(steep > 0, 10.0 ** np.round(np.log10(np.where(steep > 0, steep, 1.0))), 1.0))
+
+    def _steepness(self, law: Program) -> np.ndarray:
+        """The gradients of a user's rows in units of the velocities, (rows,): at the reference, or what is usual around
+        it if they vanish there. What is left then is rounding, or how inexactly the reference is known: no unit.
+        """
+        here, close, around = (self._usual_gradient(law, distance) for distance in (0.0, *VICINITY))
+        return np.where(here < FLAT * close, around, here)
+
+    def _usual_gradient(self, law: Program, distance: float) -> np.ndarray:
+        """The median of the largest entries of gradients at places so far from the reference, (rows,)."""
+        mechanism, reference = self._system.numbers, np.asarray(self._system.reference, dtype=float)
+        steps = distance * np.random.default_rng(0).normal(size=(PLACES, mechanism.nv + 1))
+        known = {
+            "q": np.array([moved(mechanism.tree, reference, step * self.velocities) for step in steps[:, :-1]]),
+            "v": np.zeros(mechanism.nv),
+            "t": np.abs(steps[:, -1]),
+        }
+        state = {port.name: known[port.name] for port in law.inputs}
+        slopes = np.abs(evaluate(law, state)["G"])
+        slopes = np.where(slopes > NO_GRADIENT * cancelled(law, state, "G"), slopes, 0.0) * self.velocities
+        steep = np.broadcast_to(slopes.max(axis=-1, initial=0.0), (PLACES, slopes.shape[-2]))
+        return np.asarray(np.median(np.where(np.isfinite(steep), steep, 0.0), axis=0))
 
     @cached_property
     def rows(self) -> np.ndarray:

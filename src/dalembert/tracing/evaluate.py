@@ -18,6 +18,12 @@ from dalembert.tracing.rules import RULES
 Arguments = Mapping[str, Any] | Sequence[Any]
 """One array per input port, by name or in order."""
 
+ROUNDED = ("add", "sub", "mul", "div", "sqrt", "sin", "cos", "tan", "exp", "log", "atan2")
+"""Operations whose results are rounded."""
+
+SHAKE, SHAKES = 1e-6, 3
+"""By how much, relative to itself, :func:`cancelled` changes a number, and how often it does so."""
+
 
 def interpret(
     program: Program,
@@ -60,7 +66,9 @@ def interpret(
     return values
 
 
-def evaluate(program: Program, arguments: Arguments) -> dict[str, np.ndarray]:
+def evaluate(
+    program: Program, arguments: Arguments, operations: Mapping[str, Callable[..., Any]] | None = None
+) -> dict[str, np.ndarray]:
     """The outputs of a program for given numbers, by plain NumPy: slow, simple, and the oracle of all back
     ends.
 
@@ -71,6 +79,7 @@ def evaluate(program: Program, arguments: Arguments) -> dict[str, np.ndarray]:
     Args:
         arguments: an array per input, by name or in order, of shape ``(..., *port.shape)``; the leading batch
             dimensions of all inputs are broadcast against each other.
+        operations: in the place of NumPy's.
 
     Returns:
         An array of shape ``(*batch, *port.shape)`` for each output, by name.
@@ -89,7 +98,7 @@ def evaluate(program: Program, arguments: Arguments) -> dict[str, np.ndarray]:
         shapes = ", ".join(f"{port.name} {array.shape}" for port, array in zip(program.inputs, arrays))
         raise ArgumentError(f"{program.name}: the inputs do not fit each other: {shapes}") from None
     with np.errstate(all="ignore"):
-        values = interpret(program, flat, _NUMPY, np.float64)
+        values = interpret(program, flat, operations or _NUMPY, np.float64)
     result = {}
     for port, indices in zip(program.outputs, program.results):
         columns = [np.broadcast_to(values[k], batch) if batch else values[k] for k in indices]
@@ -99,6 +108,35 @@ def evaluate(program: Program, arguments: Arguments) -> dict[str, np.ndarray]:
             stacked = np.empty((*batch, 0))
         result[port.name] = stacked.reshape(batch + port.shape)
     return result
+
+
+def cancelled(program: Program, arguments: Arguments, name: str) -> np.ndarray:
+    """How large the terms are of which an output is the sum, whatever is left of it where they cancel.
+
+    It is what the output changes if all inputs and results of operations change a little, each on its own, relative to
+    those changes. The output is zero for all that numbers can tell if it is below some multiple of their precision
+    times this.
+
+    Args:
+        arguments: as for :func:`evaluate`; real numbers.
+        name: of the output.
+    """
+    rng = np.random.default_rng(0)
+
+    def shaken(x: Any) -> Any:
+        return x * (1 + SHAKE * rng.choice((-1.0, 1.0), np.shape(x)))
+
+    def shake(function: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *operands: shaken(function(*operands))
+
+    operations = _NUMPY | {op: shake(_NUMPY[op]) for op in ROUNDED}
+    here = evaluate(program, arguments)[name]
+    found = np.zeros(here.shape)
+    for _ in range(SHAKES):
+        moved = [shaken(np.asarray(x, dtype=float)) for x in ordered(program, arguments)]
+        with np.errstate(all="ignore"):
+            found = np.maximum(found, np.abs(evaluate(program, moved, operations)[name] - here) / SHAKE)
+    return found
 
 
 def inline(program: Program, arguments: Arguments) -> dict[str, np.ndarray]:
