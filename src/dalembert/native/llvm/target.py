@@ -1,14 +1,29 @@
-"""The machine code is generated for: which processor, how wide its registers, whether it fuses products and sums."""
+"""The machine code is generated for: which processor, how wide its registers, whether it fuses products and sums.
+
+It is the processor of this process. The environment variable ``DALEMBERT_CPU`` asks for code that other processors run,
+too, so that several machines compute the same last digits, or one computes those of another: a level of the x86-64
+architecture, or ``scalar`` for one state at a time. Kernels compiled before it changes stay as they are.
+"""
 
 from __future__ import annotations
 
+import os
 import struct
 from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
 
-from dalembert.errors import CompilerError
+from dalembert.errors import ArgumentError, CompilerError
+
+_V2 = ("cx16", "sahf", "popcnt", "sse3", "sse4.1", "sse4.2", "ssse3")
+_V3 = (*_V2, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
+_V4 = (*_V3, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
+LEVELS = {"x86-64-v2": (_V2, 128), "x86-64-v3": (_V3, 256), "x86-64-v4": (_V4, 512)}
+"""Level of the x86-64 architecture -> its features, and the width of its vector registers."""
+
+SCALAR = "scalar"
+"""The setting that asks for this processor's code without vector registers."""
 
 
 @dataclass(frozen=True)
@@ -87,8 +102,8 @@ class Target:
 
     @staticmethod
     def host() -> Target:
-        """The processor this process runs on."""
-        return _host()
+        """The processor this process runs on, or what ``DALEMBERT_CPU`` asks for in its place."""
+        return _host(os.environ.get("DALEMBERT_CPU", ""))
 
     @property
     def fused(self) -> bool:
@@ -108,20 +123,38 @@ class Target:
 
 
 @cache
-def _host() -> Target:
+def _host(setting: str) -> Target:
     import llvmlite.binding as llvm
 
     triple, features = llvm.get_process_triple(), llvm.get_host_cpu_features()
     if struct.calcsize("P") != 8:
         raise CompilerError(f"kernels need a 64-bit process; this one runs on {triple}")
-    text = features.flatten()
+    if setting in LEVELS:
+        needed, bits = LEVELS[setting]
+        missing = [name for name in needed if not features.get(name)]
+        if missing:
+            raise CompilerError(
+                f"the environment variable DALEMBERT_CPU is {setting!r}, whose code this processor, "
+                f"{llvm.get_host_cpu_name()!r}, does not run: it has no {', '.join(missing)}"
+            )
+        return Target(triple, setting, _unsplit(",".join(f"+{name}" for name in needed), bits), bits)
+    if setting not in ("", SCALAR):
+        raise ArgumentError(
+            f"the environment variable DALEMBERT_CPU is {setting!r}; it must be one of {', '.join(LEVELS)}, {SCALAR}, "
+            "or not set for this processor"
+        )
     if features.get("avx512f"):
         bits = 512
-        text += ",-prefer-256-bit"  # else LLVM splits every register in two on some processors
     elif features.get("avx"):
         bits = 256
     elif triple.startswith(("x86_64", "aarch64", "arm64")):
         bits = 128
     else:
         bits = 0
-    return Target(triple, llvm.get_host_cpu_name(), text, bits)
+    host = Target(triple, llvm.get_host_cpu_name(), _unsplit(features.flatten(), bits), bits)
+    return host.scalar() if setting == SCALAR else host
+
+
+def _unsplit(features: str, bits: int) -> str:
+    """A feature string for registers as wide as that; LLVM splits the widest in two on some processors."""
+    return features + ",-prefer-256-bit" * (bits == 512)
