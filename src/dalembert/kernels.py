@@ -4,7 +4,11 @@
     torque, stiffness = pendulum(angles, 2.0)
 
 What comes out is compiled like every quantity of ``Dynamics``: for batches, on the processor or a CUDA device, and it
-can be exported to every language of :data:`dalembert.export.LANGUAGES`.
+can be exported to every language of :data:`dalembert.export.LANGUAGES`. A kernel that the function calls, such as a
+quantity of a ``Dynamics``, becomes part of it:
+
+    dyn = da.Dynamics(arm)
+    step = da.kernel(lambda q, v: dyn.forward_dynamics(q, v, -10 * v), {"q": (arm.nq,), "v": (arm.nv,)})
 """
 
 from __future__ import annotations
@@ -17,8 +21,10 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import ArgumentError
+from dalembert.native.arguments import named_tuple
+from dalembert.native.cache import digest
 from dalembert.native.kernel import Kernel
-from dalembert.tracing.program import Program
+from dalembert.tracing.program import Program, derivative_ports
 
 DEVICES = ("cpu", "cuda")
 
@@ -51,25 +57,36 @@ def kernel(
         optimise: 0 to 2, how hard to look for operations to save.
 
     Returns:
-        A :class:`~dalembert.native.kernel.Kernel`, or on a device a :class:`~dalembert.cuda.kernel.CudaKernel`.
+        A :class:`~dalembert.native.kernel.Kernel`, or on a device a :class:`~dalembert.cuda.kernel.CudaKernel`. Several
+        results are a named tuple.
     """
     if device not in DEVICES:
         raise ArgumentError(f"kernel: device = {device!r}; choose one of {', '.join(DEVICES)}")
     if type(optimise) is not int or optimise not in (0, 1, 2):
         raise ArgumentError(f"kernel: optimise = {optimise!r}; choose 0, 1 or 2")
     program = _program(what, inputs, name, outputs)
-    from dalembert.tracing.derivatives import jacobians
-    from dalembert.tracing.passes import optimise as improve
+    by = (wrt,) if isinstance(wrt, str) else tuple(wrt)
+    results = (*program.outputs, *derivative_ports(program, by))
+    key = digest("composed", program.digest, by, optimise)
 
-    if by := (wrt,) if isinstance(wrt, str) else tuple(wrt):
-        program = jacobians(program, by)
-    program = improve(program, optimise)
+    def whole() -> Program:
+        from dalembert.tracing.calls import expanded
+        from dalembert.tracing.derivatives import jacobians
+        from dalembert.tracing.passes import optimise as improve
+
+        found = expanded(program)
+        return improve(jacobians(found, by) if by else found, optimise)
+
     doc = str(getattr(what, "__doc__", "") or "") if callable(what) and not _is_casadi(what) else ""
     if device == "cuda":
         from dalembert.cuda.kernel import CudaKernel
 
-        return CudaKernel(program.name, program.inputs, program.outputs, program, dtype, doc)
-    return Kernel(program.name, program.inputs, program.outputs, program, dtype=dtype, doc=doc)
+        made: Any = CudaKernel(program.name, program.inputs, results, whole, dtype, doc, key=key)
+    else:
+        made = Kernel(program.name, program.inputs, results, whole, key, dtype, doc)
+    if len(results) > 1:
+        made.result = named_tuple(program.name, tuple(port.name for port in results))
+    return made
 
 
 def from_casadi(function: Any, **options: Any) -> Any:
@@ -102,12 +119,12 @@ def _program(what: Any, inputs: Any, name: str | None, outputs: Any) -> Program:
             program = read(what)
         return replace(program, name=name) if name else program
     if callable(what) and not _is_symbolic(what):
-        from dalembert.tracing.trace import repeatable, trace
+        from dalembert.tracing.trace import repeatable, trace_with_calls
 
         if inputs is None:
             raise ArgumentError("kernel: a Python function needs inputs=, a dict of shapes by name such as {'q': (3,)}")
         return repeatable(
-            lambda: trace(what, inputs, name, outputs),
+            lambda: trace_with_calls(what, inputs, name, outputs),
             f"kernel: {getattr(what, '__name__', type(what).__name__)}",
             "its inputs",
             "draw random numbers beforehand, and make them and whatever the function remembers inputs",

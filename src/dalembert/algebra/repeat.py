@@ -38,14 +38,13 @@ def repeat(body: Callable[..., Sequence[Any]], carried: Sequence[Any], count: in
         ) from None
     if steps < 0:
         raise ArgumentError(f"repeat: count is {steps}; a number of steps is not negative")
-    now = tuple(carried)
-    traced = next((x for array in (*now, *held) for x in _scalars(array) if hasattr(x, "repeated")), None)
-    if traced is not None:
-        if not steps:
-            return now
-        return traced.repeated(lambda old, still, _: (step_once(body, old, still), ()), steps, now, tuple(held))[0]
-    for _ in range(steps):
-        now = step_once(body, now, tuple(held))
+    now, still = tuple(carried), tuple(held)
+    traced = _traced((*now, *still))
+    for k in range(steps):
+        if traced is not None:
+            return traced.repeated(lambda old, same, _: (step_once(body, old, same), ()), steps - k, now, still)[0]
+        now = step_once(body, now, still)
+        traced = _traced(now) if k == 0 else None  # captured by the step
     return now
 
 
@@ -64,11 +63,13 @@ def for_each(body: Callable[..., Sequence[Any]], given: Sequence[Any], held: Seq
     if len(counts) != 1:
         raise ArgumentError(f"for_each: the given arrays have {sorted(counts)} rows; needed are as many of each")
     (count,) = counts
-    traced = next((x for array in (*given, *held) for x in _scalars(array) if hasattr(x, "repeated")), None)
-    if traced is not None and count:
-        row = lambda _, still, own: ((), tuple(body(*own, *still)))  # noqa: E731
-        return traced.repeated(row, count, (), tuple(held), tuple(given))[1]
-    rows = [body(*(array[k] for array in given), *held) for k in range(count)]
+    traced, rows = _traced((*given, *held)), []
+    for k in range(count):
+        if traced is not None:
+            row = lambda _, still, own: ((), tuple(body(*own, *still)))  # noqa: E731
+            return traced.repeated(row, count, (), tuple(held), tuple(given))[1]
+        rows.append(body(*(array[k] for array in given), *held))
+        traced = _traced(rows[0]) if k == 0 else None  # captured by the body
     return tuple(arrays.stack(made) for made in zip(*rows))
 
 
@@ -86,19 +87,25 @@ def along(body: Callable[..., Any], carried: Sequence[Any], given: Sequence[Any]
     """
     (count,) = {len(array) for array in given}
     now, rows = tuple(carried), []
-    traced = next((x for array in (*now, *given) for x in _scalars(array) if hasattr(x, "repeated")), None)
-    if traced is not None:
-        return traced.repeated(lambda old, _, own: body(*old, *own), count, now, (), tuple(given))
+    traced = _traced((*now, *given))
     for k in range(count):
+        if traced is not None:
+            return traced.repeated(lambda old, _, own: body(*old, *own), count, tuple(carried), (), tuple(given))
         now, made = body(*now, *(array[k] for array in given))
         rows.append(made)
+        traced = _traced((*now, *made)) if k == 0 else None  # captured by the body
     return tuple(now), tuple(arrays.stack(column) for column in zip(*rows))
 
 
-def _scalars(array: Any) -> Iterable[Any]:
-    """The elements of an array that may be other than numbers."""
-    found = np.asarray(array)
-    return found.flat if found.dtype == object else ()
+def _traced(given: Iterable[Any]) -> Any:
+    """A traced scalar among the elements of arrays, or None."""
+    for array in given:
+        found = np.asarray(array)
+        if found.dtype == object:
+            for x in found.flat:
+                if hasattr(x, "repeated"):
+                    return x
+    return None
 
 
 def step_once(body: Callable[..., Sequence[Any]], carried: tuple, held: tuple) -> tuple:

@@ -17,6 +17,7 @@ from dalembert.cuda.tuning import REGISTER_VALUES
 from dalembert.cuda.warps import Parts
 from dalembert.errors import ArgumentError
 from dalembert.native.arguments import Arguments
+from dalembert.native.composition import composed, holds_traced
 from dalembert.native.deferred import Deferred
 from dalembert.printing.c_family import Real
 from dalembert.tracing.program import Port, Program
@@ -42,6 +43,7 @@ class CudaKernel:
         parts: which parts of the system the elements of inputs and outputs belong to, if it has parts.
         stages: a function that gives programs which compute the same one after the other, if there are such; they are
             taken if there are more results than a thread has registers.
+        key: a name that changes whenever the program would, as for :class:`~dalembert.native.kernel.Kernel`.
     """
 
     def __init__(
@@ -54,8 +56,10 @@ class CudaKernel:
         doc: str = "",
         parts: Parts | None = None,
         stages: Callable[[], Sequence[Stage]] | None = None,
+        key: str | None = None,
     ):
         self.name, self.inputs, self.outputs, self.doc = name, tuple(inputs), tuple(outputs), doc
+        self.key = key
         self.arguments = Arguments(name, self.inputs, self.outputs)
         self.dtype = None if dtype is None else np.dtype(dtype)
         if self.dtype is not None and self.dtype not in REALS:
@@ -155,6 +159,8 @@ class CudaKernel:
     def _slow(self, inputs: tuple[Any, ...], out: Any, named: dict[str, Any]) -> Any:
         """The general case: everything is checked, and converted where needed."""
         given, _ = self.arguments.positional(inputs, named)
+        if any(map(holds_traced, given)):
+            return composed(self, given, {"out": out})
         given = self.arguments.spelt_out(given)
         self.arguments.refuse_masked(given)
         kind = arrays.library(given)
@@ -280,12 +286,13 @@ class CudaKernel:
 
     def __reduce__(self) -> tuple[Any, ...]:
         stages = None if self.stages is None else partial(tuple, self.stages())
-        made = self.name, self.inputs, self.outputs, self.program, self.dtype, self.doc, self._parts, stages
-        return CudaKernel, made, (self.arguments.hints, self.arguments.defaults)
+        made = self.name, self.inputs, self.outputs, self.program, self.dtype, self.doc, self._parts, stages, self.key
+        return CudaKernel, made, (self.arguments.hints, self.arguments.defaults, self.arguments.by_name, self.result)
 
-    def __setstate__(self, state: tuple[dict[str, str], dict[str, Any]]) -> None:
+    def __setstate__(self, state: tuple[dict[str, str], dict[str, Any], Any, Any]) -> None:
         self.arguments.hints.update(state[0])
         self.set_defaults(state[1])
+        self.arguments.by_name, self.result = state[2:]
 
     def __repr__(self) -> str:
         ports = ", ".join(f"{p.name}{list(p.shape)}" for p in self.inputs)

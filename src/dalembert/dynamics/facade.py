@@ -372,8 +372,8 @@ class Dynamics(QuantityAttributes):
             if device == "cuda":
                 from dalembert.cuda.kernel import CudaKernel
 
-                parts = self._parts(inputs, outputs)
-                made: Any = CudaKernel(name, inputs, outputs, thunk, dtype, doc, parts, self._stages(name))
+                parts, own_key = self._parts(inputs, outputs), self._key(name, spec, chosen)
+                made: Any = CudaKernel(name, inputs, outputs, thunk, dtype, doc, parts, self._stages(name), own_key)
             else:
                 made = Kernel(name, inputs, outputs, thunk, self._key(name, spec, chosen), dtype, doc)
             made.arguments.hints.update(self._hints)

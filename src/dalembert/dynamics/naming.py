@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
-from dalembert.model.checks import real_array
+from dalembert.model.checks import scalar_array
 from dalembert.model.names import by_joint, velocity_names
 from dalembert.text.suggest import hint
 
@@ -43,10 +43,11 @@ class ByName:
         """
         m, argument = self.mechanism, f"{what}: {port}"
         if port in ("q", "q_ref"):
-            return by_joint(m, given, argument, m.neutral, m.q_slice, batch=True)
+            return by_joint(m, given, argument, m.neutral, m.q_slice, batch=True, convert=scalar_array)
         if port in VELOCITIES:
             singles = velocity_names(m)
-            return by_joint(m, given, argument, np.zeros(m.nv), m.v_slice, batch=True, entries=singles)
+            zero = np.zeros(m.nv)
+            return by_joint(m, given, argument, zero, m.v_slice, batch=True, entries=singles, convert=scalar_array)
         if port == "parameters":
             return self._columns(argument, self.parameters, given, ())
         if port == "wrenches":
@@ -63,7 +64,7 @@ class ByName:
         found = []
         for k, name in enumerate(names):
             default = np.zeros(shape) if shape else np.nan if self.values is None else self.values[k]
-            column = real_array(given.get(name, default), f"{argument}[{name!r}]")
+            column = scalar_array(given.get(name, default), f"{argument}[{name!r}]")
             if not shape and name not in given and not np.isfinite(column):
                 raise ArgumentError(f"{argument} has no value for {name}; give it, or values to the Dynamics")
             if column.shape[column.ndim - len(shape) :] != shape:

@@ -106,6 +106,17 @@ def real_array(value: Any, what: str) -> np.ndarray:
     raise ArgumentError(f"{{argument}}: expected real numbers, got {shown(value)}", argument=what)
 
 
+def scalar_array(value: Any, what: str) -> np.ndarray:
+    """The same for kernels, which take traced scalars as well: an array that holds some keeps them.
+
+    Args:
+        value: see :func:`real_array`.
+        what: see :func:`real_array`.
+    """
+    array = np.array(value, dtype=object)
+    return array if any(hasattr(x, "repeated") for x in array.flat) else real_array(value, what)
+
+
 def expect_path(value: Any, what: str) -> Path:
     """A path."""
     if not isinstance(value, (str, os.PathLike)):

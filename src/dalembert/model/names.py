@@ -78,6 +78,7 @@ def by_joint(
     place: Callable[[str], slice],
     batch: bool = False,
     entries: Sequence[str] = (),
+    convert: Callable[[Any, str], np.ndarray] = real_array,
 ) -> np.ndarray:
     """A vector from values by joint name.
 
@@ -89,6 +90,7 @@ def by_joint(
         batch: allow leading dimensions of values.
         entries: names of all entries of the vector, if single ones may be given as well; a joint of that name goes
             before.
+        convert: makes an array of a value.
     """
     parts: list[tuple[slice, np.ndarray]] = []
     joints = {joint.name for joint in mechanism.joints}
@@ -115,7 +117,7 @@ def by_joint(
                 argument=name,
             )
         try:
-            array = real_array(value, name)
+            array = convert(value, name)
         except ArgumentError as error:
             raise ArgumentError(wrong, argument=name) from error
         if wanted == 1 and (array.shape[-1:] != (1,) or array.ndim != 1):
@@ -130,7 +132,8 @@ def by_joint(
         raise ArgumentError(
             f"{{argument}}: the batch dimensions do not fit together: {shapes}", argument=name
         ) from error
-    vector = np.broadcast_to(default, (*shape, len(default))).copy()
+    kind = np.result_type(default, *(array for _, array in parts))
+    vector = np.broadcast_to(default, (*shape, len(default))).astype(kind)
     for part, array in parts:
         vector[..., part] = array
     return vector

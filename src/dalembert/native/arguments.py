@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copyreg
+from collections import namedtuple
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -67,6 +70,25 @@ def _as_precise(default: Any, given: Iterable[Any]) -> Any:
     kinds = [getattr(x, "dtype", None) for x in given]
     short = any(str(kind).endswith("float32") for kind in kinds) and not any(str(k).endswith("float64") for k in kinds)
     return default.astype(SINGLE) if short and isinstance(default, np.ndarray) else default
+
+
+class Results(type):
+    """The kind of the classes that :func:`named_tuple` makes, by which they are pickled."""
+
+
+@cache
+def named_tuple(name: str, fields: tuple[str, ...]) -> Any:
+    """A class for the results of a kernel by name. It, and what is made of it, can be pickled.
+
+    Args:
+        name: of the kernel.
+        fields: names of the outputs; one that no attribute can have is found by position only.
+    """
+    values: Any = namedtuple(name if name.isidentifier() else "results", fields, rename=True)
+    return Results(values.__name__, (values,), {"__slots__": (), "_made": (name, fields)})
+
+
+copyreg.pickle(Results, lambda made: (named_tuple, made._made))  # type: ignore[attr-defined]
 
 
 class Arguments:
@@ -164,16 +186,17 @@ class Arguments:
                     "NaN for the states they belong to"
                 )
 
-    def batch(self, arrays: Sequence[np.ndarray], out: Sequence[Any] = ()) -> tuple[int, ...]:
+    def batch(self, arrays: Sequence[np.ndarray], out: Sequence[Any] = (), traced: bool = False) -> tuple[int, ...]:
         """The common batch shape; raises if an argument has the wrong shape or kind, or if they do not fit together.
 
         Args:
             out: an array to write to, or None, for each output.
+            traced: whether arrays hold traced scalars.
         """
         shapes = {}
         for port, array in zip(self.inputs, arrays):
             shapes[port.name] = self._outer(port, port.name, array)
-            if array.dtype.kind not in "fiub":
+            if array.dtype.kind not in "fiub" and not traced:
                 raise ArgumentError(
                     f"{self._call}: {port.name} has dtype {array.dtype}, expected real numbers"
                     + ("; if they are numbers, convert them with astype(float)" if array.dtype == object else "")

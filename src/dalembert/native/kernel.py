@@ -18,6 +18,7 @@ from numpy import ndarray
 from dalembert.errors import ArgumentError
 from dalembert.native.arguments import DOUBLE, SINGLE, Arguments, overlap, precision
 from dalembert.native.calls import BoundKernel, bind, quick_call
+from dalembert.native.composition import composed, holds_traced
 from dalembert.native.deferred import Deferred, compiling
 from dalembert.native.llvm.engine import Loaded, assembly
 from dalembert.native.llvm.module import module_text
@@ -170,6 +171,8 @@ class Kernel:
 
     def _first(self, *inputs: Any) -> Any:
         """Stands for the quick call until the kernel is compiled."""
+        if any(map(holds_traced, inputs)):  # for which nothing is compiled
+            return NotImplemented
         self._quick = self.compiled.quick or (lambda *inputs: NotImplemented)
         return self._quick(*inputs)
 
@@ -204,6 +207,8 @@ class Kernel:
         """Any call: plain arrays go to the ufunc, Dask's to blocks, those of other libraries wherever these say."""
         if options or len(inputs) != len(self.inputs):
             inputs, options = self.arguments.positional(inputs, options, UFUNC_OPTIONS)
+        if any(map(holds_traced, inputs)):
+            return composed(self, inputs, {"out": out, "threads": threads, **options})
         inputs = self.arguments.spelt_out(inputs)
         if threads is not None and (not isinstance(threads, Integral) or isinstance(threads, bool) or threads < 1):
             raise ArgumentError(f"{self.name}: threads = {threads!r}; it must be a whole number of at least 1")

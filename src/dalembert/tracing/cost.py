@@ -12,7 +12,7 @@ WEIGHTS = {
     "neg": 0, "abs": 0, "add": 1, "sub": 1, "mul": 1, "div": 10, "sqrt": 12,
     "sin": 20, "cos": 20, "tan": 40, "exp": 25, "log": 25, "atan2": 50,
     "min": 1, "max": 1, "lt": 1, "le": 1, "eq": 1, "and": 1, "or": 1, "not": 1, "select": 1,
-    "loop": 0, "element": 0,  # what a loop repeats is counted apart
+    "loop": 0, "element": 0, "call": 0,  # what a loop repeats is counted apart; what is called is not known yet
 }  # fmt: skip
 """Rough price of each operation in additions, for vector code; what passes compare rewritings by."""
 

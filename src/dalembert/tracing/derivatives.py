@@ -20,11 +20,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from dalembert.errors import ArgumentError
+from dalembert.tracing.calls import expressions_without_calls
 from dalembert.tracing.cost import WEIGHTS, weight
 from dalembert.tracing.evaluate import interpret
 from dalembert.tracing.graph import Expr, Graph, Predicate
 from dalembert.tracing.loops import repeat_program
-from dalembert.tracing.program import PREDICATES, Program, Repetition, require_program
+from dalembert.tracing.program import PREDICATES, Program, Repetition, derivative_ports, require_program
 from dalembert.tracing.rules import RULES, add, mul
 from dalembert.tracing.trace import program_of, retrace
 
@@ -172,21 +173,18 @@ def jacobians(program: Program, wrt: Sequence[str], values: bool = True) -> Prog
         the input; all inputs of the first output come first.
     """
     inputs = [port.name for port in require_program(program, "jacobians").inputs]
-    if unknown := [name for name in wrt if name not in inputs]:
-        raise ArgumentError(
-            f"{program.name} has the inputs {', '.join(inputs)}; cannot differentiate by {unknown[0]!r}"
-        )
+    ports = derivative_ports(program, wrt)
     graph, variables, results = _traced(program)
     chosen = [variables[inputs.index(name)] for name in wrt]
     every = [x for array in chosen for x in array.flat]
     table = jacobian(np.array([x for array in results for x in array.flat], dtype=object), every)
     found: dict[str, Any] = {port.name: y for port, y in zip(program.outputs, results)} if values else {}
-    row = 0
-    for port, y in zip(program.outputs, results):
+    row, names = 0, iter(ports)
+    for y in results:
         column = 0
-        for name, x in zip(wrt, chosen):
-            block = table[row : row + y.size, column : column + x.size]
-            found[f"d{port.name}_d{name}"] = block.reshape(y.shape + x.shape)
+        for x in chosen:
+            port = next(names)
+            found[port.name] = table[row : row + y.size, column : column + x.size].reshape(port.shape)
             column += x.size
         row += y.size
     return program_of(graph, found, program.name)
@@ -337,6 +335,8 @@ def _graph(results: list[Any], variables: list[Expr]) -> Graph:
         if isinstance(x, Predicate):
             raise ArgumentError(f"cannot differentiate the truth value {x!r}")
         results[k] = graph.lift(x)
+    if graph.calls:
+        results[:] = expressions_without_calls(results, variables)
     return graph
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from dalembert.errors import ArgumentError
 from dalembert.tracing.graph import Expr
-from dalembert.tracing.program import Port, Program, Repetition, require_program
+from dalembert.tracing.program import Call, Port, Program, Repetition, require_program
 from dalembert.tracing.rules import RULES
 
 Arguments = Mapping[str, Any] | Sequence[Any]
@@ -25,12 +25,16 @@ SHAKE, SHAKES = 1e-6, 3
 """By how much, relative to itself, :func:`cancelled` changes a number, and how often it does so."""
 
 
+LoopMaker = Callable[[Repetition, list[Any]], Sequence[Any]]
+"""Called with a loop and its operands, gives what it ends with."""
+
+
 def interpret(
     program: Program,
     inputs: Sequence[Sequence[Any]],
     operations: Mapping[str, Callable[..., Any]],
     constant: Callable[[float], Any],
-    loop: Callable[[Repetition, list[Any]], Sequence[Any]] | None = None,
+    loop: LoopMaker | None = None,
 ) -> list[Any]:
     """The value of every node, over whatever the operations work on; of a loop, all that it ends with.
 
@@ -39,6 +43,8 @@ def interpret(
         operations: a function for each operation that is neither a constant nor an input.
         constant: makes a constant of a float.
         loop: called with a loop and its operands, gives what it ends with; None takes step after step.
+
+    Programs that it calls are interpreted with the same operations.
     """
 
     def steps(repeated: Repetition, operands: list[Any]) -> Sequence[Any]:
@@ -61,9 +67,32 @@ def interpret(
             values.append((loop or steps)(program.loops[int(value)], [values[k] for k in args]))
         elif op == "element":
             values.append(values[args[0]][int(value)])
+        elif op == "call":
+            operands = [values[k] for k in args]
+            values.append(interpret_call(program.calls[int(value)], operands, operations, constant, loop))
         else:
             values.append(operations[op](*[values[k] for k in args]))
     return values
+
+
+def interpret_call(
+    call: Call,
+    operands: Sequence[Any],
+    operations: Mapping[str, Callable[..., Any]],
+    constant: Callable[[float], Any],
+    loop: LoopMaker | None = None,
+) -> list[Any]:
+    """The results of a called program, one after the other; see :func:`interpret`.
+
+    Args:
+        operands: the elements of all inputs, one after the other.
+    """
+    program, given, at = call.program(), [], 0
+    for port in call.inputs:
+        given.append(operands[at : at + port.size])
+        at += port.size
+    found = interpret(program, given, operations, constant, loop)
+    return [found[k] for row in program.results for k in row]
 
 
 def evaluate(

@@ -25,7 +25,7 @@ import numpy as np
 
 from dalembert.errors import ArgumentError, TracingError, UnsupportedError
 from dalembert.tracing import rules
-from dalembert.tracing.program import Port, Repetition
+from dalembert.tracing.program import Call, Port, Repetition
 
 
 class Traced:
@@ -248,7 +248,7 @@ class Expr(Traced):
     def atan2(self, x: Any) -> Expr:
         """Angle of the point (x, self), in radians. The sign of a zero is not kept: on the negative half of the
         x axis, and at the origin, the answer may be that of either side."""
-        return rules.atan2(self, self.graph.lift(x))
+        return rules.atan2(self, _operand(self, x))
 
     arctan2 = atan2  # the name np.arctan2 looks for
 
@@ -304,15 +304,15 @@ class Expr(Traced):
 
     def ratan2(self, y: Any) -> Expr:
         """Angle of the point (self, y), in radians: ``atan2`` with the operands reflected."""
-        return rules.atan2(self.graph.lift(y), self)
+        return rules.atan2(_operand(self, y), self)
 
     def minimum(self, other: Any) -> Expr:
         """The smaller of two numbers."""
-        return rules.minimum(self, self.graph.lift(other))
+        return rules.minimum(self, _operand(self, other))
 
     def maximum(self, other: Any) -> Expr:
         """The larger of two numbers."""
-        return rules.maximum(self, self.graph.lift(other))
+        return rules.maximum(self, _operand(self, other))
 
 
 class Constant(Expr):
@@ -387,6 +387,7 @@ def _constant(graph: Graph, value: Any) -> Expr:
 
 
 def _operand(self: Traced, other: Any) -> Expr:
+    """An operand beside another: numbers become expressions of its graph, what is traced stays where it is."""
     return other if type(other) is Expr else self.graph.lift(other)
 
 
@@ -417,13 +418,21 @@ class Graph:
     Attributes:
         nodes: every node; a node's operands come before it.
         loops: what its loops repeat.
+        calls: what it calls.
         inputs: the input ports, in order of declaration.
         labels: names given to nodes, by index.
+        captured: expressions of the outer graph that became inputs here, with these.
+
+    Args:
+        outer: the graph in whose trace the step of a loop is being traced: its expressions become inputs of the step.
+        port: the number of the input that such expressions are appended to.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, outer: Graph | None = None, port: int = 0) -> None:
+        self.outer, self.captured, self._port = outer, dict[Expr, Expr](), port
         self.nodes: list[Traced] = []
         self.loops: list[Repetition] = []
+        self.calls: list[Call] = []
         self.inputs: list[Port] = []
         self.labels: dict[int, str] = {}
         self._tables: defaultdict[str, dict[tuple, Traced]] = defaultdict(dict)  # of each operation, by operands
@@ -510,8 +519,27 @@ class Graph:
             found = table[key] = Traced(self, len(self.nodes), "loop", args, float(len(self.loops)))
             self.loops.append(loop)
             self.nodes.append(found)
+        return self._elements(found, loop.elements)
+
+    def call(self, call: Call, operands: Sequence[Any]) -> list[Expr]:
+        """What a called program gives.
+
+        Args:
+            call: the program.
+            operands: expressions, as :class:`dalembert.tracing.program.Call` says.
+        """
+        args = tuple(operands)
+        table, key = self._tables["call"], (args, call.key)
+        found = table.get(key)
+        if found is None:
+            found = table[key] = Traced(self, len(self.nodes), "call", args, float(len(self.calls)))
+            self.calls.append(call)
+            self.nodes.append(found)
+        return self._elements(found, call.elements)
+
+    def _elements(self, found: Traced, count: int) -> list[Expr]:
         elements, known = [], self._tables["element"]
-        for k in range(loop.elements):
+        for k in range(count):
             element = known.get((found, k))
             if element is None:
                 element = known[found, k] = Expr(self, len(self.nodes), "element", (found,), float(k))
@@ -528,9 +556,32 @@ class Graph:
         expr = value if type(value) is Expr else lift(self, value)
         if expr is None:
             raise ArgumentError(f"cannot use {value!r} of type {type(value).__name__} as a real number while tracing")
-        if expr.graph is not self:
-            rules.different_graphs(expr, self)
-        return expr
+        return expr if expr.graph is self else self.capture(expr)
+
+    def is_inside(self, other: Graph) -> bool:
+        """Whether this is the graph of a step that is being traced inside the trace of another graph."""
+        graph = self.outer
+        while graph is not None and graph is not other:
+            graph = graph.outer
+        return graph is other
+
+    def capture(self, x: Any) -> Any:
+        """An expression, or a truth value, of a graph around this one, as an input of this one."""
+        if x.graph is self:
+            return x
+        if type(x) is Predicate:
+            return self.truth(bool(x.value)) if x.is_constant else ~self.capture(x.select(1, 0)).equals(0)
+        if x.is_constant:
+            return self.constant(x.value)
+        if not self.is_inside(x.graph):
+            rules.different_graphs(x, self)
+        assert self.outer is not None
+        x = self.outer.capture(x)  # from graph to graph, where loops are nested
+        if x not in self.captured:
+            port = self.inputs[self._port]
+            self.inputs[self._port] = Port(port.name, (port.size + 1,))
+            self.captured[x] = self.node("input", (self._port, port.size))
+        return self.captured[x]
 
     def dissolve(self) -> None:
         """Forget all nodes, once a program is made of them.
@@ -540,6 +591,8 @@ class Graph:
         """
         self.nodes.clear()
         self.loops.clear()
+        self.calls.clear()
+        self.captured.clear()
         self.labels.clear()
         self._tables.clear()
         self._constants.clear()

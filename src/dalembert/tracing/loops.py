@@ -1,13 +1,15 @@
 """Repeated steps of traced scalars: traced once, kept as a loop where that is worth it, written out where it must be.
 
 A step is traced by itself, over inputs that stand for what it carries and what it holds. Numbers among what is held
-become constants of the step. Whatever depends on held values alone is the same at every step, so it is moved out and
+become constants of the step. Values of the trace around it that the step uses are held too, though nobody says so.
+Whatever depends on held values alone is the same at every step, so it is moved out and
 computed once; what the step leaves as it was is held, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -17,11 +19,14 @@ from dalembert.tracing.evaluate import interpret
 from dalembert.tracing.graph import Expr, Graph
 from dalembert.tracing.program import PREDICATES, Program, Repetition
 from dalembert.tracing.rules import RULES
-from dalembert.tracing.trace import program_of
+from dalembert.tracing.trace import assemble, program_of, retrace
 
 UNROLLED_OPERATIONS = 250
 """Operations of all steps together up to which they are written out: they then fit one function of machine code, and
 what one step leaves undone for the next folds away. Longer ones gain less than the size of the code costs."""
+
+_innermost: ContextVar[Graph | None] = ContextVar("innermost", default=None)
+"""The graph of the step that is being traced."""
 
 
 def repeated(
@@ -35,23 +40,30 @@ def repeated(
     """The carried arrays after ``count`` steps, and those made; see :meth:`dalembert.tracing.graph.Expr.repeated`.
 
     Args:
-        graph: of the traced scalars among the arrays.
+        graph: of one of the traced scalars among the arrays.
     """
+    around = _innermost.get()
+    if around is not None and around.is_inside(graph):
+        graph = around
     start = [graph.lift(x) for array in carried for x in _elements(array)]
     still = [graph.lift(x) for array in held for x in _elements(array)]
     rows = [[graph.lift(x) for array in given for x in _elements(array[s])] for s in range(count)]
     distinct = dict.fromkeys(x for x in still if not x.is_constant)
-    inner = Graph()
+    inner = Graph(graph, port=1)
     moving = inner.input("carried", (len(start),))
     fixed: dict[Any, Any] = dict(zip(distinct, inner.input("held", (len(distinct),))))
     own = inner.input("given", (len(rows[0]),))
-    ends, made = step(
-        _shaped_like(carried, moving),
-        _shaped_like(held, [inner.constant(x.value) if x.is_constant else fixed[x] for x in still]),
-        _shaped_like([array[0] for array in given], own),
-    )
+    token = _innermost.set(inner)
+    try:
+        ends, made = step(
+            _shaped_like(carried, moving),
+            _shaped_like(held, [inner.constant(x.value) if x.is_constant else fixed[x] for x in still]),
+            _shaped_like([array[0] for array in given], own),
+        )
+    finally:
+        _innermost.reset(token)
     once = program_of(inner, {"carried": _lifted(inner, ends), "made": _lifted(inner, made)}, "step")
-    last, kept = repeat_program(graph, once, start, list(distinct), rows)
+    last, kept = repeat_program(graph, once, start, [*distinct, *inner.captured], rows)
     table = [_shaped_like(made, row) for row in kept]
     stacked = []
     for k, like in enumerate(made):
@@ -74,6 +86,10 @@ def repeat_program(
         given: expressions for each step.
     """
     count, made = len(given), step.outputs[1].size
+    if step.has_calls:  # what they cost is not known yet; expanding them decides
+        found = graph.loop(Repetition(step, count), [*carried, *held, *(x for own in given for x in own)])
+        rows = found[len(carried) :]
+        return found[: len(carried)], [rows[s * made : (s + 1) * made] for s in range(count)]
     if count * operation_count(step) <= UNROLLED_OPERATIONS or count == 1:
         kept = []
         for own in given:
@@ -156,18 +172,8 @@ def unrolled(program: Program) -> Program:
     """The program with its loops written out, for languages that have none."""
     if not program.loops:
         return program
-    graph = Graph()
-    inputs = [list(np.asarray(graph.input(port.name, port.shape)).flat) for port in program.inputs]
-    values = interpret(program, inputs, RULES, graph.constant)
-    for k, text in program.labels.items():
-        if isinstance(values[k], Expr):
-            values[k].label(text)
-    outputs = {}
-    for port, row in zip(program.outputs, program.results):
-        outputs[port.name] = np.empty(port.shape, dtype=object)
-        for place, k in enumerate(row):
-            outputs[port.name].flat[place] = values[k]
-    return program_of(graph, outputs, program.name)
+    graph, values = retrace(program, lambda graph: None)
+    return assemble(graph, program, values)
 
 
 def _elements(array: Any) -> list[Any]:

@@ -5,6 +5,9 @@ nodes. It has named, shaped inputs and outputs and nothing else: no branches, no
 
 A node may be a *loop*: a step, itself a program, applied a fixed number of times to values that it carries along. The
 step is written once, however often it is taken; what the loop ends with are its *elements*.
+
+A node may also be a *call* of another program, which stays closed until its code is needed: see
+:func:`dalembert.tracing.calls.expanded`. Its results are its elements.
 """
 
 from __future__ import annotations
@@ -12,8 +15,8 @@ from __future__ import annotations
 import hashlib
 import math
 import struct
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -27,9 +30,9 @@ ARITY = {
     "sqrt": 1, "sin": 1, "cos": 1, "tan": 1, "exp": 1, "log": 1, "atan2": 2, "abs": 1, "min": 2, "max": 2,
     "lt": 2, "le": 2, "eq": 2, "and": 2, "or": 2, "not": 1,  # truth values, only for and/or/not/select
     "select": 3,  # (condition, if true, if false)
-    "element": 1,  # (loop); Node.value says which of the values that it ends with
+    "element": 1,  # (loop or call); Node.value says which of the values that it ends with
 }  # fmt: skip
-"""Every operation a program may contain, with its number of operands; a ``loop`` has as many as it needs."""
+"""Every operation a program may contain, with its number of operands; loops and calls have as many as they need."""
 
 LOOPS = frozenset({"loop", "element"})
 """Operations that stand for a repeated step: they compute nothing of their own."""
@@ -43,7 +46,8 @@ PREDICATES = frozenset({"lt", "le", "eq", "and", "or", "not"})
 class Node(NamedTuple):
     """One operation: its name, the indices of its operands, and its value if it is a constant.
 
-    The value of a loop is its place in ``Program.loops``, that of an element its place among what the loop ends with.
+    The value of a loop is its place in ``Program.loops``, of a call its place in ``Program.calls``, of an element its
+    place among what these end with.
     """
 
     op: str
@@ -116,6 +120,30 @@ class Repetition:
 
 
 @dataclass(frozen=True)
+class Call:
+    """A program that is called inside another, known by a key until its code is needed.
+
+    The operands of its node are the elements of all inputs, one after the other; its elements are those of all outputs.
+
+    Args:
+        key: changes whenever the program would.
+        inputs: the input arrays, in calling order.
+        outputs: the output arrays, in order.
+        program: gives the program, which contains no calls.
+    """
+
+    key: str
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    program: Callable[[], Program] = field(compare=False, repr=False)
+
+    @property
+    def elements(self) -> int:
+        """How many values it gives."""
+        return sum(port.size for port in self.outputs)
+
+
+@dataclass(frozen=True)
 class Program:
     """A straight-line program.
 
@@ -127,6 +155,7 @@ class Program:
         results: for each output, the node index of each of its elements in C order.
         labels: optional human names of nodes, for printing (``{node index: "omega_3_x"}``).
         loops: what its loops repeat.
+        calls: what it calls; programs that are compiled, printed or differentiated contain none.
     """
 
     name: str
@@ -136,6 +165,7 @@ class Program:
     results: tuple[tuple[int, ...], ...]
     labels: dict[int, str]
     loops: tuple[Repetition, ...] = ()
+    calls: tuple[Call, ...] = ()
 
     def __identity__(self) -> dict[str, Any]:
         """What it is by value, for whoever recognises it in another process."""
@@ -151,7 +181,14 @@ class Program:
             h.update(struct.pack(f"<{len(args)}qd", *args, value))
         for loop in self.loops:
             h.update(f"{loop.count} times {loop.step.digest}".encode())
+        for call in self.calls:
+            h.update(f"call {call.key}".encode())
         return h.hexdigest()
+
+    @cached_property
+    def has_calls(self) -> bool:
+        """Whether it calls other programs, be it in the steps of loops."""
+        return bool(self.calls) or any(loop.step.has_calls for loop in self.loops)
 
     def operations(self) -> Iterator[tuple[int, Node]]:
         """Index and node of everything that is computed: neither constants nor inputs."""
@@ -172,6 +209,20 @@ class Program:
         ports = ", ".join(f"{p.name}{list(p.shape)}" for p in self.inputs)
         result = ", ".join(f"{p.name}{list(p.shape)}" for p in self.outputs)
         return f"Program {self.name}({ports}) -> {result}: {self.executed} operations"
+
+
+def derivative_ports(program: Program, wrt: Sequence[str]) -> tuple[Port, ...]:
+    """What the derivatives of all outputs by some inputs are called: all inputs of the first output come first.
+
+    Args:
+        wrt: names of the inputs to differentiate by.
+    """
+    shapes = {port.name: port.shape for port in program.inputs}
+    if unknown := [name for name in wrt if name not in shapes]:
+        raise ArgumentError(
+            f"{program.name} has the inputs {', '.join(shapes)}; cannot differentiate by {unknown[0]!r}"
+        )
+    return tuple(Port(f"d{y.name}_d{x}", y.shape + shapes[x]) for y in program.outputs for x in wrt)
 
 
 def require_program(given: Any, caller: str) -> Program:

@@ -16,7 +16,8 @@ are no operands ``-x`` of add, sub, mul, div, sin, cos, tan and abs, and their c
 ``a - b`` and ``b - a`` the one asked for first is made, the other is its negative. Commutative operands are
 ordered by age, with a constant first in a product and last in a sum. ``x + x`` is ``2 * x``.
 
-All functions take expressions (predicates where they say so) of one graph.
+All functions take expressions (predicates where they say so) of one graph, or of a graph and those around it: the step
+of a loop may use what is outside, which then becomes an input of the step.
 """
 
 from __future__ import annotations
@@ -34,9 +35,17 @@ if TYPE_CHECKING:
 def different_graphs(x: Traced, graph: Graph) -> NoReturn:
     raise ArgumentError(
         f"{x!r} belongs to another graph ({x.graph!r}) than the expression it is combined with ({graph!r}); "
-        "trace both in one function, use inline() to call one program inside another, or hand it to a repeated step by "
-        "held="
+        "trace both in one function, or pass the value to the traced function as an input"
     )
+
+
+def together(*operands: Traced) -> tuple[Any, ...]:
+    """Operands of several graphs in the innermost of them; those of graphs around it become inputs of it."""
+    inner = operands[0].graph
+    for x in operands[1:]:
+        if x.graph.is_inside(inner):
+            inner = x.graph
+    return tuple(inner.capture(x) if x.graph is not inner else x for x in operands)
 
 
 def finite(value: float) -> bool:
@@ -63,7 +72,7 @@ def add(a: Expr, b: Expr) -> Expr:
     """a + b"""
     graph = a.graph
     if b.graph is not graph:
-        different_graphs(b, graph)
+        return add(*together(a, b))
     if a.op == "const":
         if b.op == "const":
             return fold(graph, a.value + b.value, "add", (a, b))
@@ -91,7 +100,7 @@ def sub(a: Expr, b: Expr) -> Expr:
     """a - b"""
     graph = a.graph
     if b.graph is not graph:
-        different_graphs(b, graph)
+        return sub(*together(a, b))
     if a is b:
         return graph.constant(0)
     if b.op == "const":
@@ -129,7 +138,7 @@ def mul(a: Expr, b: Expr) -> Expr:
     """a * b"""
     graph = a.graph
     if b.graph is not graph:
-        different_graphs(b, graph)
+        return mul(*together(a, b))
     if b.op == "const":
         if a.op == "const":
             return fold(graph, a.value * b.value, "mul", (a, b))
@@ -162,7 +171,7 @@ def div(a: Expr, b: Expr) -> Expr:
     """a / b"""
     graph = a.graph
     if b.graph is not graph:
-        different_graphs(b, graph)
+        return div(*together(a, b))
     if b.op == "const":
         if b.value == 0:
             return graph.node("div", (a, b))
@@ -195,7 +204,7 @@ def power(a: Expr, b: Expr) -> Expr:
     """a ** b: products for an integer b, a square root for a half, otherwise exp(b log a)."""
     graph = a.graph
     if b.graph is not graph:
-        different_graphs(b, graph)
+        return power(*together(a, b))
     if b.op != "const":
         return exp(mul(b, log(a)))
     exponent = b.value
@@ -261,7 +270,7 @@ def absolute(a: Expr) -> Expr:
 def atan2(y: Expr, x: Expr) -> Expr:
     """Angle of the point (x, y); odd in y."""
     if x.graph is not y.graph:
-        different_graphs(x, y.graph)
+        return atan2(*together(y, x))
     if y.op == "const" and x.op == "const":
         return fold(y.graph, math.atan2(y.value, x.value), "atan2", (y, x))
     if y.op == "neg":
@@ -294,7 +303,7 @@ def _unary(op: str, function: Callable[[float], float], a: Expr) -> Expr:
 def _extremum(op: str, function: Callable[[float, float], float], a: Expr, b: Expr) -> Expr:
     graph = a.graph
     if b.graph is not graph:
-        different_graphs(b, graph)
+        return _extremum(op, function, *together(a, b))
     if a is b:
         return a
     if a.op == "const" and b.op == "const" and a.value == a.value and b.value == b.value:
@@ -342,9 +351,8 @@ def opposite(a: Predicate) -> Predicate:
 def select(condition: Predicate, yes: Expr, no: Expr) -> Expr:
     """``yes`` where the predicate holds, else ``no``."""
     graph = condition.graph
-    for branch in (yes, no):
-        if branch.graph is not graph:
-            different_graphs(branch, graph)
+    if yes.graph is not graph or no.graph is not graph:
+        return select(*together(condition, yes, no))
     if condition.op == "const":
         return yes if condition.value else no
     if yes is no:
@@ -359,7 +367,7 @@ def select(condition: Predicate, yes: Expr, no: Expr) -> Expr:
 def _compare(op: str, a: Expr, b: Expr, known: bool, same: bool) -> Predicate:
     graph = a.graph
     if b.graph is not graph:
-        different_graphs(b, graph)
+        return _compare(op, *together(a, b), known, same)
     if a.op == "const" and b.op == "const":
         return graph.truth(known)
     return graph.truth(same) if a is b else graph.predicate(op, (a, b))
@@ -368,7 +376,7 @@ def _compare(op: str, a: Expr, b: Expr, known: bool, same: bool) -> Predicate:
 def _connect(op: str, a: Predicate, b: Predicate, neutral: bool) -> Predicate:
     graph = a.graph
     if b.graph is not graph:
-        different_graphs(b, graph)
+        return _connect(op, *together(a, b), neutral)
     if a.op == "const":
         a, b = b, a
     if b.op == "const":

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import ArgumentError
-from dalembert.tracing.evaluate import evaluate, inline, interpret
+from dalembert.tracing.evaluate import LoopMaker, evaluate, inline, interpret
 from dalembert.tracing.graph import Expr, Graph, Predicate
-from dalembert.tracing.program import Node, Port, Program, Repetition, node_of
+from dalembert.tracing.program import Call, Node, Port, Program, Repetition, node_of
 from dalembert.tracing.rules import RULES
 
 __all__ = ["evaluate", "inline", "label", "program_of", "repeatable", "retrace", "trace"]
@@ -30,10 +30,30 @@ def trace(
     Args:
         function: takes one object array of traced scalars per input, in order (one scalar for shape ``()``);
             returns an array, a tuple of arrays, or a dict of arrays by name. Plain numbers among the elements
-            are constants.
+            are constants. Kernels that it calls become part of the program.
         inputs: shape of each input, by name.
         name: of the program; by default that of the function.
-        outputs: names of what is returned, unless it is a dict; by default ``result``, or ``result_0`` ...
+        outputs: names of what is returned, unless it is a dict; by default those of a named tuple, ``result``, or
+            ``result_0`` ...
+    """
+    from dalembert.tracing.calls import expanded
+
+    return expanded(trace_with_calls(function, inputs, name, outputs))
+
+
+def trace_with_calls(
+    function: Callable[..., Any],
+    inputs: Mapping[str, tuple[int, ...]],
+    name: str | None = None,
+    outputs: str | Sequence[str] | None = None,
+) -> Program:
+    """The same with kernels that the function calls still closed, so that none of them is traced for it.
+
+    Args:
+        function: see :func:`trace`.
+        inputs: see :func:`trace`.
+        name: see :func:`trace`.
+        outputs: see :func:`trace`.
     """
     if not isinstance(inputs, Mapping):
         raise ArgumentError(f"trace: inputs = {inputs!r}; it must be a dict of shapes by name, such as {{'q': (3,)}}")
@@ -77,6 +97,10 @@ def repeatable(traced: Callable[[], Program], what: str, depends: str, remedy: s
     return first
 
 
+_LISTED = frozenset({"input", "loop", "call"})
+"""Operations whose arguments are no operands, or whose value is a place in a list of the program."""
+
+
 def program_of(graph: Graph, outputs: Mapping[str, Any], name: str = "program") -> Program:
     """The program that computes given expressions from the inputs of their graph.
 
@@ -101,18 +125,22 @@ def program_of(graph: Graph, outputs: Mapping[str, Any], name: str = "program") 
     place = [-1] * len(needed)
     nodes: list[Node] = []
     loops: list[Repetition] = []
+    calls: list[Call] = []
     for x in graph.nodes:
         if not needed[x.index]:
             continue
         op, args, value = x.op, x.args, x.value
         place[x.index] = len(nodes)
-        if len(args) == 2 and op != "input":
+        if len(args) == 2 and op not in _LISTED:
             a, b = args
             nodes.append(node_of((op, (place[a.index], place[b.index]), value)))
             continue
         if op == "loop":
             loops.append(graph.loops[int(value)])
             value = len(loops) - 1.0
+        elif op == "call":
+            calls.append(graph.calls[int(value)])
+            value = len(calls) - 1.0
         nodes.append(node_of((op, args if op == "input" else tuple([place[a.index] for a in args]), value)))
     return Program(
         name=name,
@@ -122,21 +150,44 @@ def program_of(graph: Graph, outputs: Mapping[str, Any], name: str = "program") 
         results=tuple([tuple([place[x.index] for x in row]) for row in exprs]),
         labels={place[k]: text for k, text in sorted(graph.labels.items()) if needed[k]},
         loops=tuple(loops),
+        calls=tuple(calls),
     )
 
 
-def retrace(program: Program) -> tuple[Graph, list[Any]]:
+def retrace(
+    program: Program, loops: Callable[[Graph], LoopMaker | None] = lambda graph: graph.loop
+) -> tuple[Graph, list[Any]]:
     """A fresh graph with the inputs of a program, and in it the expression (or predicate) of every node.
 
     All rules of construction have been applied again; labels are carried over.
+
+    Args:
+        loops: gives what makes loops in a graph, see :func:`~dalembert.tracing.evaluate.interpret`.
     """
     graph = Graph()
     inputs = [list(np.asarray(graph.input(port.name, port.shape)).flat) for port in program.inputs]
-    values = interpret(program, inputs, RULES, graph.constant, graph.loop)
+    values = interpret(program, inputs, RULES, graph.constant, loops(graph))
     for k, text in program.labels.items():
         if isinstance(values[k], Expr):
             values[k].label(text)
     return graph, values
+
+
+def assemble(graph: Graph, program: Program, values: Mapping[int, Any] | Sequence[Any]) -> Program:
+    """A program with the outputs of another, given the new expressions of its nodes. Their graph is used up.
+
+    Args:
+        program: gives names, shapes and results.
+        values: by node, an expression where it is a result.
+    """
+    outputs = {}
+    for port, row in zip(program.outputs, program.results):
+        outputs[port.name] = np.empty(port.shape, dtype=object)
+        for place, k in enumerate(row):
+            outputs[port.name].flat[place] = values[k]
+    made = program_of(graph, outputs, program.name)
+    graph.dissolve()
+    return made
 
 
 def label(array: Any, name: str, first: int = 0) -> Any:
@@ -180,7 +231,9 @@ def _named(returned: Any, names: str | Sequence[str] | None, program: str) -> di
             )
         return dict(returned)
     values = returned if isinstance(returned, tuple) else (returned,)
-    if names is None:
+    if names is None and hasattr(values, "_fields"):
+        names = values._fields
+    elif names is None:
         names = ["result"] if len(values) == 1 else [f"result_{k}" for k in range(len(values))]
     elif isinstance(names, str):
         names = [names]

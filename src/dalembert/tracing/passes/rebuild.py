@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from dalembert.tracing.graph import Expr, Graph
 from dalembert.tracing.program import Node, Program, Repetition, node_of
 from dalembert.tracing.rules import RULES
-from dalembert.tracing.trace import program_of, retrace
+from dalembert.tracing.trace import assemble, retrace
 
 
 def rebuild(program: Program) -> Program:
@@ -51,23 +51,6 @@ def rewrite(program: Program, special: Callable[[Graph, int, list[Any]], Any]) -
     return assemble(graph, program, values)
 
 
-def assemble(graph: Graph, program: Program, values: Mapping[int, Any] | Sequence[Any]) -> Program:
-    """A program with the outputs of another, given the new expressions of its nodes. Their graph is used up.
-
-    Args:
-        program: gives names, shapes and results.
-        values: by node, an expression where it is a result.
-    """
-    outputs = {}
-    for port, row in zip(program.outputs, program.results):
-        outputs[port.name] = np.empty(port.shape, dtype=object)
-        for place, k in enumerate(row):
-            outputs[port.name].flat[place] = values[k]
-    made = program_of(graph, outputs, program.name)
-    graph.dissolve()
-    return made
-
-
 # ---------------------------------------------------------------------------------------------------- without the rules
 
 
@@ -84,7 +67,7 @@ def reorder(program: Program, order: Iterable[int]) -> Program:
     for k in order:
         op, args, value = old[k]
         place[k] = len(nodes)
-        if len(args) == 2 and op != "input":
+        if len(args) == 2 and op not in ("input", "loop"):
             a, b = args
             nodes.append(node_of((op, (place[a], place[b]), value)))
             continue

@@ -19,9 +19,9 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from dalembert.tracing.graph import Graph
-from dalembert.tracing.passes.rebuild import assemble
 from dalembert.tracing.program import Program
 from dalembert.tracing.rules import RULES, add, mul, neg, sub
+from dalembert.tracing.trace import assemble
 
 ONE = 0
 _SMALL, _LARGE = 1e-290, 1e290
