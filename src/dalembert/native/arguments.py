@@ -84,7 +84,7 @@ def named_tuple(name: str, fields: tuple[str, ...]) -> Any:
         name: of the kernel.
         fields: names of the outputs; one that no attribute can have is found by position only.
     """
-    values: Any = namedtuple(name if name.isidentifier() else "results", fields, rename=True)
+    values: Any = namedtuple(name if name.isidentifier() else "results", fields, rename=True)  # type: ignore[misc]
     return Results(values.__name__, (values,), {"__slots__": (), "_made": (name, fields)})
 
 

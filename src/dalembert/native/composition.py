@@ -8,7 +8,7 @@ import numpy as np
 
 from dalembert.errors import ArgumentError
 from dalembert.tracing.calls import call, holds_traced
-from dalembert.tracing.program import Call
+from dalembert.tracing.program import CalledProgram
 
 __all__ = ["composed", "holds_traced"]
 
@@ -28,6 +28,6 @@ def composed(kernel: Any, inputs: tuple[Any, ...], refused: dict[str, Any]) -> A
     arguments = kernel.arguments
     arrays = [np.array(x, dtype=object) for x in arguments.spelt_out(inputs)]
     arguments.batch(arrays, traced=True)
-    called = Call(kernel.key or kernel.program.digest, kernel.inputs, kernel.outputs, lambda: kernel.program)
+    called = CalledProgram(kernel.key or kernel.program.digest, kernel.inputs, kernel.outputs, lambda: kernel.program)
     found = call(called, arrays)
     return found if len(found) > 1 else found[0]

@@ -14,7 +14,7 @@ import numpy as np
 from dalembert.tracing.evaluate import LoopMaker, interpret_call
 from dalembert.tracing.graph import Expr, Graph, Predicate
 from dalembert.tracing.loops import repeat_program
-from dalembert.tracing.program import Call, Program, Repetition
+from dalembert.tracing.program import CalledProgram, Program, Repetition
 from dalembert.tracing.rules import RULES
 from dalembert.tracing.trace import assemble, retrace
 
@@ -30,7 +30,7 @@ def holds_traced(x: Any) -> bool:
     return isinstance(x, (Expr, Predicate))
 
 
-def call(called: Call, arrays: Sequence[np.ndarray]) -> tuple[Any, ...]:
+def call(called: CalledProgram, arrays: Sequence[np.ndarray]) -> tuple[Any, ...]:
     """What a program gives for traced scalars: an array, or for shape () a scalar, for each output.
 
     Args:
@@ -58,7 +58,7 @@ def call(called: Call, arrays: Sequence[np.ndarray]) -> tuple[Any, ...]:
     return tuple(array.reshape((*batch, *port.shape)) for array, port in zip(made, called.outputs))
 
 
-def _call_once(called: Call, arrays: Sequence[np.ndarray]) -> tuple[Any, ...]:
+def _call_once(called: CalledProgram, arrays: Sequence[np.ndarray]) -> tuple[Any, ...]:
     scalars = [x for array in arrays for x in array.flat]
     traced = [x for x in scalars if isinstance(x, Expr)]
     graph = traced[0].graph

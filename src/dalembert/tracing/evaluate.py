@@ -12,7 +12,7 @@ import numpy as np
 
 from dalembert.errors import ArgumentError
 from dalembert.tracing.graph import Expr
-from dalembert.tracing.program import Call, Port, Program, Repetition, require_program
+from dalembert.tracing.program import CalledProgram, Port, Program, Repetition, require_program
 from dalembert.tracing.rules import RULES
 
 Arguments = Mapping[str, Any] | Sequence[Any]
@@ -76,7 +76,7 @@ def interpret(
 
 
 def interpret_call(
-    call: Call,
+    call: CalledProgram,
     operands: Sequence[Any],
     operations: Mapping[str, Callable[..., Any]],
     constant: Callable[[float], Any],

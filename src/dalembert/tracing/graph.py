@@ -25,7 +25,7 @@ import numpy as np
 
 from dalembert.errors import ArgumentError, TracingError, UnsupportedError
 from dalembert.tracing import rules
-from dalembert.tracing.program import Call, Port, Repetition
+from dalembert.tracing.program import CalledProgram, Port, Repetition
 
 
 class Traced:
@@ -432,7 +432,7 @@ class Graph:
         self.outer, self.captured, self._port = outer, dict[Expr, Expr](), port
         self.nodes: list[Traced] = []
         self.loops: list[Repetition] = []
-        self.calls: list[Call] = []
+        self.calls: list[CalledProgram] = []
         self.inputs: list[Port] = []
         self.labels: dict[int, str] = {}
         self._tables: defaultdict[str, dict[tuple, Traced]] = defaultdict(dict)  # of each operation, by operands
@@ -521,12 +521,12 @@ class Graph:
             self.nodes.append(found)
         return self._elements(found, loop.elements)
 
-    def call(self, call: Call, operands: Sequence[Any]) -> list[Expr]:
+    def call(self, call: CalledProgram, operands: Sequence[Any]) -> list[Expr]:
         """What a called program gives.
 
         Args:
             call: the program.
-            operands: expressions, as :class:`dalembert.tracing.program.Call` says.
+            operands: expressions, as :class:`dalembert.tracing.program.CalledProgram` says.
         """
         args = tuple(operands)
         table, key = self._tables["call"], (args, call.key)

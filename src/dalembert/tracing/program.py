@@ -120,7 +120,7 @@ class Repetition:
 
 
 @dataclass(frozen=True)
-class Call:
+class CalledProgram:
     """A program that is called inside another, known by a key until its code is needed.
 
     The operands of its node are the elements of all inputs, one after the other; its elements are those of all outputs.
@@ -165,7 +165,7 @@ class Program:
     results: tuple[tuple[int, ...], ...]
     labels: dict[int, str]
     loops: tuple[Repetition, ...] = ()
-    calls: tuple[Call, ...] = ()
+    calls: tuple[CalledProgram, ...] = ()
 
     def __identity__(self) -> dict[str, Any]:
         """What it is by value, for whoever recognises it in another process."""

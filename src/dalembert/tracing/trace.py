@@ -11,7 +11,7 @@ import numpy as np
 from dalembert.errors import ArgumentError
 from dalembert.tracing.evaluate import LoopMaker, evaluate, inline, interpret
 from dalembert.tracing.graph import Expr, Graph, Predicate
-from dalembert.tracing.program import Call, Node, Port, Program, Repetition, node_of
+from dalembert.tracing.program import CalledProgram, Node, Port, Program, Repetition, node_of
 from dalembert.tracing.rules import RULES
 
 __all__ = ["evaluate", "inline", "label", "program_of", "repeatable", "retrace", "trace"]
@@ -125,7 +125,7 @@ def program_of(graph: Graph, outputs: Mapping[str, Any], name: str = "program") 
     place = [-1] * len(needed)
     nodes: list[Node] = []
     loops: list[Repetition] = []
-    calls: list[Call] = []
+    calls: list[CalledProgram] = []
     for x in graph.nodes:
         if not needed[x.index]:
             continue
