@@ -367,7 +367,8 @@ def select(condition: Predicate, yes: Expr, no: Expr) -> Expr:
 def _compare(op: str, a: Expr, b: Expr, known: bool, same: bool) -> Predicate:
     graph = a.graph
     if b.graph is not graph:
-        return _compare(op, *together(a, b), known=known, same=same)
+        a, b = together(a, b)
+        return _compare(op, a, b, known, same)
     if a.op == "const" and b.op == "const":
         return graph.truth(known)
     return graph.truth(same) if a is b else graph.predicate(op, (a, b))
@@ -376,7 +377,8 @@ def _compare(op: str, a: Expr, b: Expr, known: bool, same: bool) -> Predicate:
 def _connect(op: str, a: Predicate, b: Predicate, neutral: bool) -> Predicate:
     graph = a.graph
     if b.graph is not graph:
-        return _connect(op, *together(a, b), neutral=neutral)
+        a, b = together(a, b)
+        return _connect(op, a, b, neutral)
     if a.op == "const":
         a, b = b, a
     if b.op == "const":
