@@ -526,6 +526,7 @@ REPEATED: dict[str, int] = {
     "tests/test_hostile_arguments.py::test_every_wrong_argument_is_answered_by_a_result_or_a_clear_error": 1,
     "tests/test_hostile_arguments.py::test_methods_answer_wrong_arguments_too": 5,
     "tests/test_hostile_motions.py::test_wrong_arguments_are_answered_by_a_result_or_a_clear_error": 1,
+    "tests/test_meaning.py::test_random_calls_mean_what_the_oracle_says": 10,
     "tests/test_package.py::test_benchmarks_import_what_there_is": 1,
     "tests/tracing/test_from_casadi.py::test_functions_of_one_number": 12,
     "tests/tracing/test_from_casadi.py::test_functions_of_two_numbers": 10,

@@ -21,6 +21,11 @@ def test_rotors_have_kinetic_energy_when_armature_is_included():
         assert dyn.kinetic_energy(Z, V) == pytest.approx(V @ dyn.mass_matrix(Z) @ V / 2, rel=1e-13)
 
 
+def test_names_of_quantities_may_come_out_of_arrays():
+    (name,) = np.array(["gravity"])
+    np.testing.assert_array_equal(da.Dynamics(ARM).kernel(name)(Z), da.Dynamics(ARM).gravity(Z))
+
+
 def test_no_code_is_executed_from_values(tmp_path):
     target = tmp_path / "pwned"
     symbolic = da.symbolise(ARM, {"flange.mass": "m"})

@@ -3,7 +3,8 @@ anything was wrong.
 
     python tests/attack/attack.py [--seconds 600] [--seed N] [--to FOLDER]
 
-In turn: every input that ever failed is read again (replay.py); new ones are made (fuzz.py); calls of the operating
+In turn: every input that ever failed is read again (replay.py); random calls and models made by grammar are compared
+with an oracle of their own (meant.py); damaged inputs are made (fuzz.py); calls of the operating
 system fail, processes are killed, the power fails (faults.py); kernels run between pages of memory that may not be
 touched (guard.py); robots x quantities x methods x precisions are compared with Pinocchio (matrix.py). The cases are
 those of the seed, by default that of the day: another sample every day. What fails is printed with the command or the
@@ -21,7 +22,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 
-SHARES = {"replay": 0.05, "fuzz": 0.3, "faults": 0.2, "guard": 0.15, "matrix": 0.3}
+SHARES = {"replay": 0.05, "meant": 0.25, "fuzz": 0.2, "faults": 0.15, "guard": 0.15, "matrix": 0.2}
 """Of the time; the replay takes what it takes."""
 
 
@@ -30,6 +31,7 @@ def command(name: str, seconds: float, seed: int, to: Path) -> list[str]:
     script = [sys.executable, str(HERE / f"{name}.py")]
     options = {
         "replay": [],
+        "meant": ["--seconds", f"{seconds:.0f}", "--seed", str(seed)],
         "fuzz": ["--seconds", f"{seconds:.0f}", "--seed", str(seed), "--to", str(to)],
         "faults": ["--seconds", f"{seconds:.0f}", "--most", "12"],
         "guard": ["--seconds", f"{seconds:.0f}", "--seed", str(seed)],

@@ -385,7 +385,8 @@ class Dynamics(QuantityAttributes):
         return self._kernels[key]
 
     def _quantity(self, name: str) -> Quantity:
-        spec = quantity_of(name, bool(self.constraints.count), bool(self.elements.names)) if type(name) is str else None
+        act = bool(self.constraints.count), bool(self.elements.names)
+        spec = quantity_of(name, *act) if isinstance(name, str) else None
         if spec is None:
             known = (*ALL_QUANTITIES, *CONSTRAINT_QUANTITIES, *CONTACT_QUANTITIES)
             expect_choice(name, known, "there is no quantity")
