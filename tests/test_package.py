@@ -28,6 +28,7 @@ SOURCE = ROOT / "src" / "dalembert"
 # ------------------------------------------------------------------------------------------------- direction of imports
 
 KNOWS: dict[str, set[str]] = {
+    "labels": {"text"},
     "text": set(),
     "algebra": set(),
     "tracing": set(),
@@ -58,7 +59,7 @@ KNOWS: dict[str, set[str]] = {
 }  # fmt: skip
 """Room -> rooms it may import, besides itself and the bottom."""
 
-BOTTOM = {"cached", "errors", "files", "installation", "text"}
+BOTTOM = {"cached", "errors", "files", "installation", "labels", "text"}
 """Known to all."""
 
 BESIDE: dict[str, set[str]] = {

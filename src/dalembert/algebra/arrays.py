@@ -13,6 +13,7 @@ import numpy as np
 
 from dalembert.algebra.scalar import Scalar, is_number
 from dalembert.errors import ArgumentError
+from dalembert.labels import unlabelled
 
 Array = np.ndarray
 """A small array of scalars: dtype float64, complex128, int64 or object."""
@@ -29,6 +30,7 @@ def asarray(x: Any) -> Array:
     if type(x) is np.ndarray:
         a = x
     else:
+        x = unlabelled(x, "the array")
         try:  # np.matrix becomes an array: its product is not the one of arrays
             a = np.asarray(x) if isinstance(x, np.ndarray) or not _has_objects(x) else np.array(x, dtype=object)
         except (TypeError, ValueError) as error:

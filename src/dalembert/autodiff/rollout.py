@@ -20,6 +20,7 @@ import numpy as np
 
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.labels import unlabelled
 from dalembert.model.checks import shown
 from dalembert.native.recurrence import Recurrence
 from dalembert.simulation.stabiliser import stabilised
@@ -140,7 +141,7 @@ class _Run:
 
     def __init__(self, motion: DifferentiableRollout, given: Mapping[str, Any]):
         self.motion, dynamics = motion, motion.dynamics
-        self.given = {name: np.asarray(x, dtype=float) for name, x in given.items() if x is not None}
+        self.given = {name: np.asarray(unlabelled(x, name), float) for name, x in given.items() if x is not None}
         self.shape = motion.batch(self.given)
         self.count = math.prod(self.shape)
         ahead = motion._ahead

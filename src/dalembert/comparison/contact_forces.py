@@ -20,8 +20,7 @@ from dalembert.errors import ArgumentError
 from dalembert.formulations.contact_laws import NEAR, settled, touching
 from dalembert.formulations.derive import positions_of
 from dalembert.model import WORLD, Mechanism
-from dalembert.model.checks import real_array
-from dalembert.model.names import by_joint, velocity_names
+from dalembert.model.names import named_velocities
 from dalembert.text.layout import aligned
 
 STEP = 2e-3
@@ -295,10 +294,7 @@ def compared(
 
 
 def _velocities(mechanism: Mechanism, given: Any) -> Array:
-    if isinstance(given, Mapping):
-        entries = velocity_names(mechanism)
-        given = by_joint(mechanism, given, "v", np.zeros(mechanism.nv), mechanism.v_slice, entries=entries)
-    v = real_array(given, "v")
+    v = named_velocities(mechanism, given, "v", batch=False)
     if v.shape != (mechanism.nv,):
         raise ArgumentError(
             f"{{argument}} has shape {v.shape}, but {mechanism.name!r} needs ({mechanism.nv},)", argument="v"

@@ -14,7 +14,8 @@ from dalembert.constraints.rank import RANK_TOLERANCE, Decomposition
 from dalembert.constraints.rows import Row
 from dalembert.constraints.vicinity import ranks_nearby
 from dalembert.errors import ArgumentError, SingularityError
-from dalembert.model.checks import expect_real, real_array
+from dalembert.model.checks import expect_real
+from dalembert.model.names import named_positions, named_velocities
 
 if TYPE_CHECKING:
     from dalembert.constraints.constrained import Constrained
@@ -135,15 +136,16 @@ def analyse(
         neighbours: at how many assembled positions nearby the usual rank is looked for.
     """
     mechanism = system.mechanism
-    q, t = real_array(q, "analyse, q"), expect_real(t, "analyse, t")
+    q, t = named_positions(mechanism, q, "analyse, q", system.reference), expect_real(t, "analyse, t")
     if q.shape != (mechanism.nq,):
         raise ArgumentError(f"analyse looks at one position: q has shape {q.shape}, must be ({mechanism.nq},)")
     if not np.isfinite(q).all():
         raise ArgumentError(f"analyse: q = {q} is not finite")
     still = np.zeros(mechanism.nv)
+    v = None if v is None else named_velocities(mechanism, v, "analyse, v")
     phi, G, rate, _ = system.evaluate("constraints", q, still, t)
-    if v is not None and real_array(v, "analyse, v").shape != still.shape:
-        raise ArgumentError(f"analyse looks at one state: v has shape {np.shape(v)}, must be ({mechanism.nv},)")
+    if v is not None and v.shape != still.shape:
+        raise ArgumentError(f"analyse looks at one state: v has shape {v.shape}, must be ({mechanism.nv},)")
     check_gradients(system, G, t)
     _check_values(system, phi, rate, t)
     rows = Decomposition.of(system.scaling.dimensionless(G), tolerance=tolerance)

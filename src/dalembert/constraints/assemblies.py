@@ -7,7 +7,7 @@ so that a thousand lengths of a linkage cost one compilation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from dalembert.constraints.loops import HALF_TURNS
 from dalembert.constraints.rank import Decomposition
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model.checks import expect_real, expect_whole, real_array
-from dalembert.model.names import by_joint
+from dalembert.model.names import named_positions
 from dalembert.text.progress import Progress
 
 if TYPE_CHECKING:
@@ -110,9 +110,7 @@ def _states(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, tuple[int, ...]]:
     """Starts (N, nq), times (N,), parameters (N, p) if there are any, and the shape of the batch."""
     mechanism = system.mechanism
-    if isinstance(q, Mapping):
-        q = by_joint(mechanism, q, "q", np.asarray(system.reference, float), mechanism.q_slice, batch=True)
-    start, clock = real_array(q, "q"), real_array(t, "t")
+    start, clock = named_positions(mechanism, q, "q", system.reference), real_array(t, "t")
     if start.shape[-1:] != (mechanism.nq,):
         raise ArgumentError(f"q has shape {start.shape}, but {mechanism.name!r} needs (..., {mechanism.nq})")
     shapes, given = [start.shape[:-1], clock.shape], system.design(parameters)

@@ -9,7 +9,7 @@ tried, random but always the same, farther and farther around it.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,8 +21,8 @@ from dalembert.constraints.state import State
 from dalembert.errors import ArgumentError, ModelWarning, SingularityError
 from dalembert.kinematics.manifold import moved
 from dalembert.model import Constraint, Mechanism
-from dalembert.model.checks import expect_names, expect_real, expect_whole, real_array
-from dalembert.model.names import by_joint
+from dalembert.model.checks import expect_names, expect_real, expect_whole
+from dalembert.model.names import named_positions
 from dalembert.text.layout import counted
 
 if TYPE_CHECKING:
@@ -168,9 +168,7 @@ def assemble(
 
 def start_of(system: Constrained, q: Any) -> np.ndarray:
     mechanism = system.mechanism
-    if isinstance(q, Mapping):
-        q = by_joint(mechanism, q, "q", np.asarray(system.reference, dtype=float), mechanism.q_slice)
-    start = np.array(real_array(q, "q"))
+    start = np.array(named_positions(mechanism, q, "q", system.reference, batch=False))
     if start.shape != (mechanism.nq,):
         raise ArgumentError(f"q has shape {start.shape}, but {mechanism.name!r} needs ({mechanism.nq},)")
     if not np.isfinite(start).all():

@@ -15,7 +15,7 @@ multipliers of least norm are given, and :attr:`Solution.unique` shows which of 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,7 @@ from dalembert.constraints.state import States
 from dalembert.constraints.violation import DRIFT_LIMIT, refuse_far, relative_violation, violation
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model.checks import expect_choice, expect_names, expect_real
-from dalembert.model.names import by_joint
+from dalembert.model.names import named_positions
 from dalembert.text.layout import counted
 
 if TYPE_CHECKING:
@@ -365,8 +365,7 @@ def project_acceleration(
 def _states(system: Constrained, q: Any, vectors: dict[str, Any], t: Any, parameters: Any) -> States:
     """States; positions that are given by joint name are for the other joints those of the reference."""
     mechanism = system.mechanism
-    if isinstance(q, Mapping):
-        q = by_joint(mechanism, q, "q", np.asarray(system.reference, float), mechanism.q_slice, batch=True)
+    q = named_positions(mechanism, q, "q", system.reference)
     return States(mechanism, q, vectors, t, system.design(parameters))
 
 

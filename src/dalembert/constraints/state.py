@@ -5,7 +5,7 @@ And states in numbers, one or a batch of them, taken one after the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from dalembert.kinematics.relative import Pair
 from dalembert.kinematics.step import Step, steps
 from dalembert.model import WORLD, Mechanism, Tree
 from dalembert.model.checks import real_array
-from dalembert.model.names import by_joint, velocity_names
+from dalembert.model.names import named_positions, named_velocities
 from dalembert.tracing.program import Program
 
 
@@ -123,14 +123,8 @@ class States:
     def __init__(
         self, mechanism: Mechanism, q: Any, vectors: dict[str, Any], t: Any = 0.0, parameters: np.ndarray | None = None
     ):
-        if isinstance(q, Mapping):
-            q = by_joint(mechanism, q, "q", mechanism.neutral, mechanism.q_slice, batch=True)
-        singles, still = velocity_names(mechanism), np.zeros(mechanism.nv)
-        given = {"q": real_array(q, "q")}
-        for name, x in vectors.items():
-            if isinstance(x, Mapping):
-                x = by_joint(mechanism, x, name, still, mechanism.v_slice, batch=True, entries=singles)
-            given[name] = real_array(x, name)
+        given = {"q": named_positions(mechanism, q, "q")}
+        given |= {name: named_velocities(mechanism, x, name) for name, x in vectors.items()}
         for name, array in given.items():
             size = array.shape[-1] if name == "parameters" else mechanism.nq if name == "q" else mechanism.nv
             if array.ndim == 0 or array.shape[-1] != size:

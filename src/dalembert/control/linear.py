@@ -5,7 +5,7 @@ The state is x = (dq, dv), with dq along tangent vectors: for a quaternion the s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from dalembert.dynamics import Dynamics
 from dalembert.dynamics.linearization import LinearModel
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.formulations.motion import DerivedDynamics
+from dalembert.labels import names_of
 from dalembert.model import Mechanism
 from dalembert.model.checks import real_array, shown
 from dalembert.model.names import as_names, position_names, velocity_names
@@ -133,8 +134,7 @@ def dynamics_of(mechanism: Moving, include: Sequence[str] = (), parameters: Any 
     include = as_names("include", include)
     mechanism = movable(mechanism)
     if isinstance(mechanism, Mechanism):
-        named = map(str, parameters) if isinstance(parameters, Mapping) else ()
-        return Dynamics(mechanism, include=include, parameters=[name for name in named if "." in name])
+        return Dynamics(mechanism, include=include, parameters=[name for name in names_of(parameters) if "." in name])
     if not isinstance(mechanism, Dynamics):
         raise ArgumentError(f"got {type(mechanism).__name__}; give a Mechanism, Equations or the Dynamics of either")
     if include not in ((), tuple(mechanism.include)):

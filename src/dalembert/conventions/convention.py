@@ -13,6 +13,7 @@ from dalembert.algebra.scalar import is_number
 from dalembert.algebra.transform import Transform
 from dalembert.conventions.blocks import Block, add_turns, times
 from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.labels import unlabelled
 from dalembert.model import WORLD, Joint, Mechanism
 from dalembert.model.record import floats
 
@@ -216,6 +217,7 @@ class Convention:
         return [block for block in self.blocks if not block.follower]
 
     def _own(self, x: Any, name: str, size: int) -> Array:
+        x = unlabelled(x, name)
         try:
             array = np.asarray(x)
             real = array.dtype.kind in "biuf" or (array.dtype == object and all(map(is_number, array.flat)))

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import ArgumentError, DalembertError, DeviceError, MissingExtraError
+from dalembert.labels import unlabelled
 from dalembert.native.arguments import no_array
 
 CUDA = (2, 13)
@@ -78,7 +79,9 @@ def take(x: Any, name: str) -> Any:
         found = _from_dlpack(cp, x, name)
     else:
         try:
-            host = np.asarray(x)
+            host = np.asarray(unlabelled(x, name))
+        except DalembertError:
+            raise
         except (TypeError, ValueError) as error:
             raise no_array(name, x, error) from error
         if host.dtype.kind not in "fiu":

@@ -56,6 +56,7 @@ from dalembert.dynamics.results import RESULTS
 from dalembert.dynamics.stages import STAGES
 from dalembert.dynamics.tree import IN_LOOPS
 from dalembert.errors import ArgumentError, ModelWarning, SingularityError, UnsupportedError
+from dalembert.labels import as_mapping, has_names
 from dalembert.model import Mechanism
 from dalembert.model.checks import (
     expect,
@@ -67,7 +68,7 @@ from dalembert.model.checks import (
     real_array,
     shown,
 )
-from dalembert.model.names import by_joint, formula_names, velocity_names
+from dalembert.model.names import formula_names, named_positions, velocity_names
 from dalembert.model.record import content, fingerprint
 from dalembert.model.singularity import WHY, singular_motions
 from dalembert.model.tree import Tree, branches, coordinate_branches, element_branches
@@ -197,6 +198,7 @@ class Dynamics(QuantityAttributes):
         wrenches = _names("wrenches", wrenches)
         self.mechanism = mechanism
         self.constraints = ConstraintSet(mechanism)
+        parameters = as_mapping(parameters)
         if not isinstance(parameters, Mapping):
             parameters = _names("parameters", parameters)
         self._parameters = Parameters(mechanism, parameters)
@@ -854,8 +856,8 @@ class Dynamics(QuantityAttributes):
                 )
             if "t" in names and len(state) == len(names) - 2:
                 state = (*state, np.zeros((), short))
-            if short is not None and isinstance(parameters, (np.ndarray, Sequence)):
-                parameters = real_array(parameters, f"{quantity}, parameters").astype(short)
+            if short is not None and (isinstance(parameters, (np.ndarray, Sequence)) or has_names(parameters)):
+                parameters = np.asarray(self.design(parameters), short)
             state = (*state, parameters)
         return kernel(*state, **options)
 
@@ -1110,8 +1112,7 @@ class Dynamics(QuantityAttributes):
                 (0: only downhill from the given ones) and ``seed``.
         """
         start = self.reference if q is None else q
-        if isinstance(start, Mapping):
-            start = by_joint(self.mechanism, start, "q", self.reference, self.mechanism.q_slice, batch=True)
+        start = named_positions(self.mechanism, start, "q", self.reference)
         if parameters is None and np.ndim(start) < 2 and np.ndim(t) == 0:
             return closure.assemble(self, start, t, keep, **options)
         found = self.assemblies(start, t, keep, parameters=parameters, **options)
@@ -1164,7 +1165,7 @@ class Dynamics(QuantityAttributes):
                 f"{self.mechanism.name!r} has no parameters", argument="parameters",
                 remedy="leave symbols in the mechanism, or name numbers: Dynamics(mechanism, parameters=['link.mass'])",
             )  # fmt: skip
-        if isinstance(parameters, Mapping):
+        if has_names(parameters):
             return self.by_name("parameters", "parameters", parameters)
         values = real_array(parameters, "parameters")
         if values.shape[-1:] != (len(self.parameter_names),):
@@ -1270,9 +1271,7 @@ def _with_constraints(mechanism: Mechanism, names: Sequence[str] | str) -> Mecha
 
 
 def _reference(mechanism: Mechanism, given: Any) -> np.ndarray:
-    if isinstance(given, Mapping):
-        given = by_joint(mechanism, given, "reference", mechanism.neutral, mechanism.q_slice)
-    found = mechanism.neutral if given is None else real_array(given, "reference")
+    found = mechanism.neutral if given is None else named_positions(mechanism, given, "reference", batch=False)
     if found.shape != (mechanism.nq,):
         raise ArgumentError(f"reference has shape {found.shape}, but {mechanism.name!r} needs ({mechanism.nq},)")
     return found

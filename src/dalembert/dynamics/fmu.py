@@ -20,8 +20,8 @@ from dalembert.dynamics.constrained import mass_matrix
 from dalembert.errors import ArgumentError, ModelWarning, UnsupportedError
 from dalembert.fmi.unit import FunctionalUnit, Variable, legal_names
 from dalembert.kinematics.manifold import displaced, normalise_in_place, normalised, position_rate, quaternion_places
-from dalembert.model.checks import expect_path, real_array
-from dalembert.model.names import by_joint, position_parts, velocity_names, velocity_parts
+from dalembert.model.checks import expect_path
+from dalembert.model.names import named_positions, named_velocities, position_parts, velocity_parts
 from dalembert.model.units import force_unit, parameter_units, velocity_unit
 from dalembert.printing.names import identifier
 from dalembert.tracing.evaluate import inline
@@ -301,12 +301,8 @@ def write(
 def _start(dynamics: Dynamics, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
     """Positions and velocities that satisfy the constraints."""
     m = dynamics.mechanism
-    if isinstance(q, Mapping):
-        q = by_joint(m, q, "q", dynamics.reference, m.q_slice)
-    if isinstance(v, Mapping):
-        v = by_joint(m, v, "v", np.zeros(m.nv), m.v_slice, entries=velocity_names(m))
-    position = dynamics.reference if q is None else real_array(q, "q")
-    velocity = np.zeros(m.nv) if v is None else real_array(v, "v")
+    position = dynamics.reference if q is None else named_positions(m, q, "q", dynamics.reference, batch=False)
+    velocity = np.zeros(m.nv) if v is None else named_velocities(m, v, "v", batch=False)
     for what, array, size in (("q", position, m.nq), ("v", velocity, m.nv)):
         if array.shape != (size,):
             raise ArgumentError(

@@ -1,4 +1,4 @@
-"""Vectors given by name: positions and velocities by joint, parameters by symbol or address, wrenches by frame."""
+"""Arrays given by name: positions and velocities by joint, parameters by symbol or address, wrenches by frame."""
 
 from __future__ import annotations
 
@@ -9,18 +9,28 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import ArgumentError
+from dalembert.labels import NamedAxis, arranged, unlabelled
 from dalembert.model import Mechanism
 from dalembert.model.checks import scalar_array
-from dalembert.model.names import by_joint, velocity_names
+from dalembert.model.names import named_positions, named_velocities, position_axis, velocity_axis
 from dalembert.text.suggest import hint
 
-VELOCITIES = ("v", "a", "tau")
-"""Inputs with an entry for every velocity."""
+POSITIONS, VELOCITIES = ("q", "q_ref"), ("v", "a", "tau")
+"""Inputs with an entry for every position, and for every velocity."""
+
+SCALARS = ("t", "h")
+"""Inputs that are one number for every state."""
+
+COMPONENTS = ("force x", "force y", "force z", "moment x", "moment y", "moment z")
+"""Of a wrench, in the axes of its frame."""
+
+WRENCH = NamedAxis(COMPONENTS, ("component",))
 
 
 @dataclass(frozen=True, eq=False)
 class ByName:
-    """Makes the array that an input needs of values by name; what is not named is neutral, zero, or has its value.
+    """Makes the array that an input needs of values by name. What a mapping does not name is neutral, zero, or has its
+    value; a table names everything.
 
     Args:
         mechanism: knows the joints.
@@ -33,26 +43,39 @@ class ByName:
     values: np.ndarray | None = None
     frames: tuple[str, ...] = ()
 
-    def __call__(self, what: str, port: str, given: Mapping[str, Any]) -> np.ndarray:
-        """The array; names that there are not are refused.
+    def __call__(self, what: str, port: str, given: Any) -> np.ndarray:
+        """The array; raises an error for unknown names.
 
         Args:
             what: the call, for errors.
             port: name of the input.
-            given: values by name, any batch shapes.
+            given: a mapping, values with any batch shapes; or a table with labels.
         """
         m, argument = self.mechanism, f"{what}: {port}"
-        if port in ("q", "q_ref"):
-            return by_joint(m, given, argument, m.neutral, m.q_slice, batch=True, convert=scalar_array)
+        if not isinstance(given, Mapping):
+            axes = self._axes(port)
+            return unlabelled(given, argument) if axes is None else arranged(given, axes, argument)
+        if port in POSITIONS:
+            return named_positions(m, given, argument, convert=scalar_array)
         if port in VELOCITIES:
-            singles = velocity_names(m)
-            zero = np.zeros(m.nv)
-            return by_joint(m, given, argument, zero, m.v_slice, batch=True, entries=singles, convert=scalar_array)
+            return named_velocities(m, given, argument, convert=scalar_array)
         if port == "parameters":
             return self._columns(argument, self.parameters, given, ())
         if port == "wrenches":
             return self._columns(argument, self.frames, given, (6,))
         raise ArgumentError(f"{argument} is a {type(given).__name__}; it has no entries by name, give an array")
+
+    def _axes(self, port: str) -> list[NamedAxis] | None:
+        """What the entries of an input are called; none for a scalar, whose labels are those of states."""
+        if port in POSITIONS:
+            return [position_axis(self.mechanism)]
+        if port in VELOCITIES:
+            return [velocity_axis(self.mechanism, port)]
+        if port == "parameters":
+            return [NamedAxis(self.parameters, ("parameter",))]
+        if port == "wrenches":
+            return [NamedAxis(self.frames, ("frame",)), WRENCH]
+        return [] if port in SCALARS else None
 
     def _columns(
         self, argument: str, names: tuple[str, ...], given: Mapping[str, Any], shape: tuple[int, ...]

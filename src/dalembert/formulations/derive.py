@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,8 +19,8 @@ from dalembert.formulations.mechanism_system import left_out, system_of
 from dalembert.formulations.newton_euler import newton_euler
 from dalembert.formulations.system import MultibodySystem
 from dalembert.model import Mechanism
-from dalembert.model.checks import expect, expect_names, real_array
-from dalembert.model.names import by_joint
+from dalembert.model.checks import expect, expect_names
+from dalembert.model.names import named_positions
 
 ROUTES: dict[str, Callable[..., Equations]] = {"lagrange": lagrange, "kane": kane, "kronecker": kronecker}
 """Routes that start from bodies in motion; Newton-Euler starts from the tree of a mechanism."""
@@ -142,9 +142,7 @@ def positions_of(mechanism: Mechanism, given: Any, what: str) -> np.ndarray:
         given: nq numbers, or numbers by joint name, others at their neutral value.
         what: they are, for messages.
     """
-    if isinstance(given, Mapping):
-        given = by_joint(mechanism, given, what, mechanism.neutral, mechanism.q_slice)
-    q = np.array(real_array(given, what))
+    q = np.array(named_positions(mechanism, given, what, batch=False))
     if q.shape != (mechanism.nq,):
         raise ArgumentError(
             f"{{argument}}: got shape {q.shape}, but {mechanism.name!r} needs ({mechanism.nq},)", argument=what

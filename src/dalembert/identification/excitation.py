@@ -13,6 +13,7 @@ from dalembert.identification.regression import LinearTorques
 from dalembert.kinematics.manifold import quaternion_places
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect, expect_whole, real_array
+from dalembert.model.names import named_positions
 from dalembert.simulation.state import as_positive
 
 
@@ -83,7 +84,7 @@ def fourier_motion(
     w = 2 * np.pi * frequency * np.arange(1, len(amplitudes) + 1)
     sine, cosine = np.sin(np.outer(t, w)), np.cos(np.outer(t, w))
     a, b = amplitudes[:, 0], amplitudes[:, 1]
-    home = mechanism.neutral if center is None else real_array(center, "center")
+    home = mechanism.neutral if center is None else named_positions(mechanism, center, "center")
     if home.shape != (mechanism.nq,) or not np.isfinite(home).all():
         raise ArgumentError(f"center has shape {home.shape}, expected ({mechanism.nq},), finite numbers")
     if not np.isfinite(amplitudes).all():

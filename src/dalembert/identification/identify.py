@@ -12,9 +12,10 @@ import numpy as np
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, IdentificationWarning, SingularityError
 from dalembert.identification.consistency import most_plausible, nearest_consistent
-from dalembert.identification.regression import LinearTorques, Visible
+from dalembert.identification.regression import LinearTorques, Visible, measured
 from dalembert.model import Inertia, Mechanism
-from dalembert.model.checks import expect_real, real_array
+from dalembert.model.checks import expect_real
+from dalembert.model.names import named_velocities
 from dalembert.simulation.state import as_positive
 from dalembert.text.layout import WIDTH, aligned, filled, page_width, shortened, wrapped
 from dalembert.text.tables import TextTable, as_html
@@ -99,7 +100,7 @@ class Identification:
         """
         from dalembert.identification.plot import plot_torques
 
-        return plot_torques(self, t, (real_array(tau, "tau"), self.predict(q, v, a, signs)))
+        return plot_torques(self, t, (named_velocities(self.mechanism, tau, "tau"), self.predict(q, v, a, signs)))
 
     def plot_residuals(self) -> Any:
         """A figure of what the model lacks: over the velocity of the joint, where friction shows, and its correlation
@@ -192,7 +193,7 @@ def identify(
     """
     torques = LinearTorques(mechanism, unknown, drives)
     model, nv = torques.mechanism, torques.mechanism.nv
-    q, v, a, tau = (real_array(x, name) for x, name in ((q, "q"), (v, "v"), (a, "a"), (tau, "tau")))
+    q, v, a, tau = measured(model, q, v, a, tau)
     if tau.ndim != 2 or tau.shape[1] != nv:
         raise ArgumentError(f"tau has shape {tau.shape}, expected (samples, {nv})")
     for name, array, size in (("q", q, model.nq), ("v", v, nv), ("a", a, nv), ("tau", tau, nv)):
@@ -208,7 +209,7 @@ def identify(
         raise ArgumentError(f"{len(tau)} samples are too few for {len(kept)} parameters")
     sigma = None
     if noise is not None:
-        sigma = real_array(noise, "noise")
+        sigma = named_velocities(model, noise, "noise")
         if sigma.shape not in ((), (nv,)) or not ((sigma > 0) & np.isfinite(sigma)).all():
             raise ArgumentError(f"noise = {noise}; give a positive standard deviation, or {nv}, one for each velocity")
         sigma = np.broadcast_to(sigma, (nv,))

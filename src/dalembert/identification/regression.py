@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.model import Mechanism
 from dalembert.model.checks import real_array
-from dalembert.model.names import as_names, velocity_names
+from dalembert.model.names import as_names, named_positions, named_velocities, position_names, velocity_names
 from dalembert.simulation.state import as_positive
 
 DRIVES = {
@@ -28,6 +28,19 @@ DRIVES = {
 
 INDEPENDENT = 1e-8
 """Part of a column of W beyond which it counts as independent of others."""
+
+
+def measured(mechanism: Mechanism, q: Any, v: Any, a: Any, tau: Any) -> list[np.ndarray]:
+    """Measured positions, velocities, accelerations and generalised forces as arrays; none may be left out."""
+    found = [named_positions(mechanism, q, "q", np.full(mechanism.nq, np.nan))]
+    found += [named_velocities(mechanism, x, name, np.nan) for x, name in ((v, "v"), (a, "a"), (tau, "tau"))]
+    names = [position_names(mechanism), *[velocity_names(mechanism)] * 3]
+    for what, given, array, known in zip(("q", "v", "a", "tau"), (q, v, a, tau), found, names):
+        if isinstance(given, Mapping):
+            lost = [name for k, name in enumerate(known) if np.isnan(array[..., k]).all()]
+            if lost:
+                raise ArgumentError(f"{{argument}} has no measurements of {', '.join(lost)}", argument=what)
+    return found
 
 
 class LinearTorques:
@@ -104,10 +117,11 @@ class LinearTorques:
             signs: what multiplies Coulomb friction, (T, nv); the signs of v by default. A filter that torques have
                 passed has rounded their jumps, so signs must have passed it, too.
         """
-        v, a = real_array(v, "v"), real_array(a, "a")
-        Y = self.dynamics.regressor(real_array(q, "q"), v, a)
+        m = self.mechanism
+        v, a = named_velocities(m, v, "v"), named_velocities(m, a, "a")
+        Y = self.dynamics.regressor(named_positions(m, q, "q"), v, a)
         parts = [Y[..., self._columns]]
-        signs = np.sign(v) if signs is None else real_array(signs, "signs")
+        signs = np.sign(v) if signs is None else named_velocities(m, signs, "signs")
         if signs.shape != v.shape:
             raise ArgumentError(f"signs has shape {signs.shape}, expected {v.shape}; times are given by t=")
         if not np.isfinite(signs).all():

@@ -12,6 +12,7 @@ import numpy as np
 
 from dalembert.errors import ArgumentError, DalembertError
 from dalembert.files import write_text as write_whole
+from dalembert.labels import unlabelled
 from dalembert.text.suggest import near
 
 HINTS = {"Mechanism": "a Mechanism (dalembert.load(...) makes one)", "str": "a text", "Mapping": "a mapping"}
@@ -83,12 +84,13 @@ def expect_whole(value: Any, what: str, low: int = 0, high: int = 2**31) -> int:
 
 
 def real_array(value: Any, what: str) -> np.ndarray:
-    """Numbers as an array of floats, any shape.
+    """Numbers as an array of floats, any shape; what has labels is refused, because nothing is known of names here.
 
     Args:
         value: what the caller gave: numbers, nested sequences of them, arrays.
         what: the argument, for the message.
     """
+    value = unlabelled(value, what)
     try:
         array = np.asarray(value)
         kind = array.dtype.kind

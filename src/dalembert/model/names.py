@@ -2,7 +2,7 @@
 
 position_names, velocity_names    labels for people and tables: ``elbow``, ``base.x``, ``base.wz``
 formula_names                     identifiers in formulas and files: ``elbow``, ``elbow_dot``, ``base_0``
-by_joint                          vectors given by joint name
+named_positions, named_velocities   arrays of them, also from mappings and tables with labels
 coordinate_names                  letters in derived equations: ``theta1``, ``thetadot1``, ``q1``, ``epsilon1``
 
 An expression may use the identifiers or the letters; both mean the same coordinate.
@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import ArgumentError
+from dalembert.labels import NamedAxis, arranged, has_names, unlabelled
 from dalembert.model.checks import real_array, shown
 from dalembert.model.joint import JOINTS, Joint
 from dalembert.model.mechanism import Mechanism
@@ -70,7 +71,86 @@ def _named(joint: Joint, parts: Sequence[tuple[str, str]]) -> list[tuple[str, st
 # ------------------------------------------------------------------------------------------------------ vectors by name
 
 
-def by_joint(
+def named_positions(
+    mechanism: Mechanism,
+    given: Any,
+    name: str,
+    default: np.ndarray | None = None,
+    batch: bool = True,
+    convert: Callable[[Any, str], np.ndarray] = real_array,
+) -> np.ndarray:
+    """Positions as an array; labels win over positions, see :mod:`dalembert.labels`. The shape is not checked.
+
+    Args:
+        given: an array (..., nq); a mapping by joint name; or a table with a label for every position.
+        name: of the argument, for errors.
+        default: what a mapping leaves out; neutral if None.
+        batch: allow leading dimensions of the values of a mapping.
+        convert: makes an array of a value.
+    """
+    if not has_names(given):
+        return convert(given, name)
+    if isinstance(given, Mapping):
+        default = mechanism.neutral if default is None else np.asarray(default, float)
+        return _by_joint(mechanism, given, name, default, mechanism.q_slice, batch, (), convert)
+    return convert(arranged(given, [position_axis(mechanism)], name), name)
+
+
+def named_velocities(
+    mechanism: Mechanism,
+    given: Any,
+    name: str,
+    default: float = 0.0,
+    batch: bool = True,
+    entries: Sequence[str] = (),
+    convert: Callable[[Any, str], np.ndarray] = real_array,
+) -> np.ndarray:
+    """Velocities, or what else has an entry for every velocity, as an array; the shape is not checked.
+
+    Args:
+        given: an array (..., nv); a mapping by name of a joint or a single velocity; or a table with a label for
+            every velocity.
+        name: of the argument, for errors.
+        default: what a mapping leaves out.
+        batch: allow leading dimensions of the values of a mapping.
+        entries: names of the velocities, if they are not the usual ones.
+        convert: makes an array of a value.
+    """
+    if not has_names(given):
+        return convert(given, name)
+    entries = tuple(entries or velocity_names(mechanism))
+    if isinstance(given, Mapping):
+        return _by_joint(
+            mechanism, given, name, np.full(mechanism.nv, default), mechanism.v_slice, batch, entries, convert
+        )
+    return convert(arranged(given, [velocity_axis(mechanism, name.removesuffix("0"), entries)], name), name)
+
+
+def position_axis(mechanism: Mechanism) -> NamedAxis:
+    """What the entries of q are called in tables."""
+    return NamedAxis(position_names(mechanism), ("position", "joint"), "q", _followers(mechanism))
+
+
+def velocity_axis(mechanism: Mechanism, prefix: str, entries: tuple[str, ...] = ()) -> NamedAxis:
+    """What the entries of v, a and tau are called in tables.
+
+    Args:
+        prefix: that columns may have, ``tau`` of ``tau.elbow``.
+        entries: names, if they are not the usual ones.
+    """
+    names = entries or velocity_names(mechanism)
+    return NamedAxis(names, ("velocity", "joint", "input"), prefix, _followers(mechanism))
+
+
+def _followers(mechanism: Mechanism) -> dict[str, str]:
+    return {
+        joint.name: f"follows {joint.mimic.joint!r} and has no entry of its own; leave it out"
+        for joint in mechanism.joints
+        if joint.mimic is not None
+    }
+
+
+def _by_joint(
     mechanism: Mechanism,
     given: Mapping[str, Any],
     name: str,
@@ -116,6 +196,8 @@ def by_joint(
                 f"{{argument}}[{joint!r}]: that is given twice, by another name or with the others of its joint",
                 argument=name,
             )
+        # Labels of a single coordinate are those of states, not of entries.
+        value = arranged(value, (), name) if wanted == 1 else unlabelled(value, name)
         try:
             array = convert(value, name)
         except ArgumentError as error:

@@ -25,6 +25,7 @@ from dalembert.algebra.rotations import HALF_PI, rotation_from_rpy, rpy_from_rot
 from dalembert.algebra.scalar import Scalar, is_sympy
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ArgumentError, ModelWarning
+from dalembert.labels import as_mapping
 from dalembert.model.checks import expect
 from dalembert.model.formula import Formula
 from dalembert.model.ground import Ground
@@ -84,7 +85,7 @@ def substitute(mechanism: Mechanism, values: Mapping[Any, Any]) -> Mechanism:
     import sympy
 
     expect(mechanism, Mechanism, "substitute")
-    expect(values, Mapping, "substitute, values by symbol or name")
+    values = expect(as_mapping(values), Mapping, "substitute, values by symbol or name")
     by_name: dict[str, list[Any]] = {}
     for symbol in mechanism.symbols:
         by_name.setdefault(symbol.name, []).append(symbol)

@@ -12,9 +12,10 @@ from dalembert.algebra.quaternions import quaternion_conjugate, quaternion_from_
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.model.body import WORLD, Body
-from dalembert.model.checks import expect, real_array
+from dalembert.model.checks import expect
 from dalembert.model.joint import SIZES, Joint
 from dalembert.model.mechanism import Mechanism
+from dalembert.model.names import named_positions, named_velocities
 from dalembert.model.operations import joint_motion, refuse_functions_of_coordinates
 
 SAME_COORDINATES = ("fixed", "revolute", "continuous", "prismatic", "helical", "cylindrical")
@@ -88,7 +89,8 @@ def rerooted_state(mechanism: Mechanism, rerooted: Mechanism, q: Any, v: Any) ->
     """
     new = expect(rerooted, Mechanism, "rerooted_state, rerooted")
     body = _new_root(expect(mechanism, Mechanism, "rerooted_state"), new)
-    q, v = real_array(q, "rerooted_state, q"), real_array(v, "rerooted_state, v")
+    q = named_positions(mechanism, q, "rerooted_state, q", batch=False)
+    v = named_velocities(mechanism, v, "rerooted_state, v", batch=False)
     for name, given, size in (("q", q, mechanism.nq), ("v", v, mechanism.nv)):
         if given.shape != (size,):
             raise ArgumentError(f"rerooted_state: {name} has shape {given.shape}, expected ({size},)")

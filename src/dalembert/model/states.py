@@ -6,7 +6,6 @@ vector in child axes, q' = q (*) exp(d); along every other coordinate it is adde
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from dalembert.algebra.quaternions import unit_in_place
 from dalembert.errors import ArgumentError
 from dalembert.model.checks import real_array
 from dalembert.model.mechanism import Mechanism
-from dalembert.model.names import by_joint, position_names, velocity_names
+from dalembert.model.names import named_positions, named_velocities, position_names, velocity_names
 
 UNIT_SLACK = 1e-6
 """How far from 1 the length of a given quaternion may be."""
@@ -71,8 +70,7 @@ def _quaternions(mechanism: Mechanism) -> list[tuple[int, int]]:
 
 
 def _position(mechanism: Mechanism, given: Any, what: str) -> np.ndarray:
-    neutral = mechanism.neutral
-    q = _vector(mechanism, given, what, neutral, mechanism.q_slice, position_names(mechanism), ())
+    q = _checked(mechanism, named_positions(mechanism, given, what), what, position_names(mechanism))
     for k, _ in _quaternions(mechanism):
         worst = float(np.abs(np.linalg.norm(q[..., k : k + 4], axis=-1) - 1).max(initial=0))
         if not worst <= UNIT_SLACK:
@@ -84,25 +82,13 @@ def _position(mechanism: Mechanism, given: Any, what: str) -> np.ndarray:
 
 
 def _velocity(mechanism: Mechanism, given: Any, what: str) -> np.ndarray:
-    names = velocity_names(mechanism)
-    return _vector(mechanism, given, what, np.zeros(mechanism.nv), mechanism.v_slice, names, names)
+    return _checked(mechanism, named_velocities(mechanism, given, what), what, velocity_names(mechanism))
 
 
-def _vector(
-    mechanism: Mechanism,
-    given: Any,
-    what: str,
-    default: np.ndarray,
-    place: Callable[[str], slice],
-    names: tuple[str, ...],
-    singles: tuple[str, ...],
-) -> np.ndarray:
-    if isinstance(given, Mapping):
-        return by_joint(mechanism, given, what, default, place, True, singles)
-    found = real_array(given, what)
-    if found.shape[-1:] != default.shape:
+def _checked(mechanism: Mechanism, found: np.ndarray, what: str, names: tuple[str, ...]) -> np.ndarray:
+    if found.shape[-1:] != (len(names),):
         raise ArgumentError(
-            f"{what} has shape {found.shape}, but {mechanism.name!r} needs (..., {len(default)}): "
+            f"{what} has shape {found.shape}, but {mechanism.name!r} needs (..., {len(names)}): "
             f"{', '.join(names[:8])}{', ...' if len(names) > 8 else ''}"
         )
     return found

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import ArgumentError
+from dalembert.labels import has_names, unlabelled
 from dalembert.tracing.program import Port
 
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
@@ -66,10 +67,11 @@ def no_array(what: str, x: Any, error: Exception, hints: Mapping[str, str] | Non
 
 
 def _as_precise(default: Any, given: Iterable[Any]) -> Any:
-    """A default value in single precision beside arrays of single precision: it does not decide about that."""
+    """A value in single precision beside arrays of single precision: it does not decide about that."""
     kinds = [getattr(x, "dtype", None) for x in given]
     short = any(str(kind).endswith("float32") for kind in kinds) and not any(str(k).endswith("float64") for k in kinds)
-    return default.astype(SINGLE) if short and isinstance(default, np.ndarray) else default
+    numbers = isinstance(default, np.ndarray) and default.dtype != object  # not traced scalars
+    return default.astype(SINGLE) if short and numbers else default
 
 
 class Results(type):
@@ -98,7 +100,8 @@ class Arguments:
         hints: what those who made the kernel want errors to add: by name of an input, when it is left out; under
             ``"torch"``, ``"jax"`` and ``"cuda"``, when an array of that kind is given; under ``"mapping"``, when a
             mapping is given that nobody makes an array of; by name of something else that is given by name.
-        by_name: a function of the call, the name of an input and a mapping that makes an array of values by name.
+        by_name: a function of the call, the name of an input and what was given for it that makes an array of a
+            mapping, or of a table with labels.
     """
 
     def __init__(self, name: str, inputs: Sequence[Port], outputs: Sequence[Port]):
@@ -106,7 +109,7 @@ class Arguments:
         self.has_empty = any(port.size == 0 for port in (*inputs, *outputs))
         self.hints: dict[str, str] = {}  # by input, what to add to the message where it is left out
         self.defaults: dict[str, Any] = {}  # by input, its value where it is left out
-        self.by_name: Callable[[str, str, Mapping[str, Any]], np.ndarray] | None = None
+        self.by_name: Callable[[str, str, Any], np.ndarray] | None = None
         self._positions = {port.name: k for k, port in enumerate(inputs)}
 
     def positional(
@@ -151,12 +154,22 @@ class Arguments:
         Args:
             given: inputs in order.
         """
-        if self.by_name is None or not any(isinstance(x, Mapping) for x in given):
+        if not any(map(has_names, given)):
             return given
-        made = self.by_name
-        return tuple(
-            made(self._call, port.name, x) if isinstance(x, Mapping) else x for port, x in zip(self.inputs, given)
-        )
+        pairs = list(zip(self.inputs, given))
+        known = [x if isinstance(x, Mapping) or not has_names(x) else self._table(port, x) for port, x in pairs]
+        if self.by_name is not None:
+            for k, (port, x) in enumerate(pairs):
+                if isinstance(x, Mapping):
+                    leaves = [leaf for leaf in x.values() if getattr(leaf, "ndim", 0)]
+                    made = self.by_name(self._call, port.name, x)
+                    known[k] = _as_precise(made, [*leaves, *(y for y in known if not isinstance(y, Mapping))])
+        return tuple(known)
+
+    def _table(self, port: Port, x: Any) -> Any:
+        if self.by_name is not None:
+            return self.by_name(self._call, port.name, x)
+        return unlabelled(x, f"{self._call}: {port.name}") if port.shape else np.asarray(x)
 
     def arrays(self, given: Sequence[Any]) -> list[np.ndarray]:
         """The inputs as NumPy arrays; raises for nested lists of different lengths."""

@@ -379,19 +379,12 @@ def traced_kernel(
     return Kernel(name, tuple(inputs), tuple(outputs), program, key, dtype, doc)
 
 
-TABLES = ("pandas", "xarray")
-"""Libraries whose tables are read as plain arrays, one row a state: their own idea of a ufunc knows no core dimensions
-(pandas hands over the transposed table)."""
-
-
 def _is_foreign(x: Any) -> bool:
     """Whether an argument brings its own idea of what a ufunc does to it: Dask, units, ...
 
     Arrays on a device have one too, but none for kernels of the processor: the error is that of any other argument.
     """
     if type(x) is np.ndarray or isinstance(x, (np.generic, Number)):
-        return False
-    if type(x).__module__.partition(".")[0] in TABLES:
         return False
     return hasattr(x, "__array_ufunc__") and not hasattr(x, "__cuda_array_interface__")
 

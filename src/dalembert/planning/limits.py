@@ -13,8 +13,8 @@ import numpy as np
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
-from dalembert.model.checks import expect, expect_real, real_array
-from dalembert.model.names import position_names, velocity_names
+from dalembert.model.checks import expect, expect_real
+from dalembert.model.names import named_positions, named_velocities, position_names, velocity_names
 
 ONE_DEGREE = ("revolute", "prismatic", "helical")
 """Kinds of joints that have a range; speed and effort of a continuous joint count as well."""
@@ -116,8 +116,8 @@ def limit_use(
     dynamics = mechanism if isinstance(mechanism, Dynamics) else None
     model = mechanism.mechanism if isinstance(mechanism, Dynamics) else expect(mechanism, Mechanism, "mechanism")
     tolerance = expect_real(tolerance, "limit_use, tolerance", 0)
-    q = real_array(q, "q").astype(float)
-    v = np.zeros((*q.shape[:-1], model.nv)) if v is None else real_array(v, "v").astype(float)
+    q = named_positions(model, q, "q")
+    v = np.zeros((*q.shape[:-1], model.nv)) if v is None else named_velocities(model, v, "v")
     if q.shape[-1:] != (model.nq,) or v.shape[-1:] != (model.nv,):
         raise ArgumentError(
             f"q and v have shapes {q.shape}, {v.shape}; {model.name!r} needs (..., {model.nq}), (..., {model.nv})"
@@ -129,7 +129,7 @@ def limit_use(
     known = drive_limits(model)
     beyond = np.maximum(np.maximum(known.lower - q, q - known.upper), 0)
     speed = np.abs(v) / known.speed
-    effort = np.zeros_like(speed) if tau is None else np.abs(real_array(tau, "tau").astype(float)) / known.effort
+    effort = np.zeros_like(speed) if tau is None else np.abs(named_velocities(model, tau, "tau")) / known.effort
     good = (beyond <= tolerance).all(-1) & (speed <= 1 + tolerance).all(-1) & (effort <= 1 + tolerance).all(-1)
     names = tuple(position_names(model)), tuple(velocity_names(model))
     return LimitUse(good, beyond, speed, effort, names)

@@ -16,7 +16,8 @@ import numpy as np
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
-from dalembert.model.checks import expect, expect_choice, real_array
+from dalembert.model.checks import expect, expect_choice
+from dalembert.model.names import named_positions, named_velocities
 
 TASKS = {"position": slice(0, 3), "rotation": slice(3, 6), "pose": slice(0, 6)}
 """Which rows of the Jacobian count. Rows of a pose have different units: its measure depends on that of length."""
@@ -69,7 +70,7 @@ def manipulability(
     expect(dynamic, bool, "manipulability, dynamic")
     if efforts is not None and not dynamic:
         raise ArgumentError("manipulability: efforts scale accelerations; say dynamic=True")
-    q = real_array(q, "q").astype(float)
+    q = named_positions(dynamics.mechanism, q, "q")
     if not np.isfinite(q).all():
         raise ArgumentError("manipulability: q has entries that are not finite")
     J = np.asarray(dynamics.jacobian(q, frame=frame, point=tuple(point)))[..., rows, :]
@@ -77,7 +78,7 @@ def manipulability(
         M = np.asarray(dynamics.mass_matrix(q))
         J = np.swapaxes(np.linalg.solve(M, np.swapaxes(J, -1, -2)), -1, -2)
         if efforts is not None:
-            scale = real_array(efforts, "manipulability, efforts").astype(float)
+            scale = named_velocities(dynamics.mechanism, efforts, "manipulability, efforts")
             if scale.shape != (J.shape[-1],) or not (scale > 0).all():
                 raise ArgumentError(f"efforts: give {J.shape[-1]} positive numbers, one for every velocity")
             J = J * scale

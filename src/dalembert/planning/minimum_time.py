@@ -21,7 +21,8 @@ from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.kinematics.manifold import quaternions
 from dalembert.model import Mechanism
-from dalembert.model.checks import expect_real, real_array, shown
+from dalembert.model.checks import expect_real, shown
+from dalembert.model.names import named_positions, named_velocities
 from dalembert.planning.limits import drive_limits
 
 
@@ -122,16 +123,15 @@ def minimum_time(
         np.asarray(dynamics.evaluate("inverse_dynamics", q, *state))
         for state in ((still, still), (still, first), (first, second))
     )
-    n = model.nv
-    high = _limit(n, known.effort if efforts is None else efforts, "efforts")
-    most = _limit(n, accelerations if accelerations is not None else np.full(n, np.inf), "accelerations")
+    high = _limit(model, known.effort if efforts is None else efforts, "efforts")
+    most = _limit(model, accelerations if accelerations is not None else np.full(model.nv, np.inf), "accelerations")
     a = np.concatenate([inertial - gravity, first], axis=1)
     b = np.concatenate([quadratic - gravity, second], axis=1)
     c = np.concatenate([gravity, np.zeros_like(first)], axis=1)
     low_high = np.concatenate([high, most], axis=1)
     finite = np.isfinite(low_high).any(axis=0)
     rows = _Rows(a[:, finite], b[:, finite], c[:, finite], *low_high[:, finite])
-    fastest = _limit(n, known.speed if speeds is None else speeds, "speeds")[1]
+    fastest = _limit(model, known.speed if speeds is None else speeds, "speeds")[1]
     with np.errstate(divide="ignore"):
         ceiling = np.min(np.where(np.abs(first) > 0, fastest / np.abs(first), np.inf), axis=1) ** 2
     if not (finite.any() or np.isfinite(ceiling).all()):
@@ -234,9 +234,9 @@ def _range_of_x(A: np.ndarray, B: np.ndarray, C: np.ndarray, ceiling: float) -> 
     return None if not inside.any() else np.array([max(x[inside].min(), 0.0), x[inside].max()])
 
 
-def _limit(count: int, given: Any, what: str) -> np.ndarray:
+def _limit(model: Mechanism, given: Any, what: str) -> np.ndarray:
     """Least and largest values, (2, nv), of largest ones or of both."""
-    values = real_array(given, f"minimum_time, {what}").astype(float)
+    count, values = model.nv, named_velocities(model, given, f"minimum_time, {what}")
     found = np.stack([-values, values]) if values.shape == (count,) else values
     if found.shape != (2, count) or np.isnan(found).any() or not (found[0] < found[1]).all():
         raise ArgumentError(
@@ -249,7 +249,7 @@ def _spline(model: Mechanism, waypoints: Any) -> Any:
     """q(s, order) through the waypoints, s the part of the length of their polygon."""
     from scipy.interpolate import CubicSpline
 
-    given = real_array(waypoints, "minimum_time, waypoints").astype(float)
+    given = named_positions(model, waypoints, "minimum_time, waypoints")
     if given.ndim != 2 or given.shape[1] != model.nq or len(given) < 2 or not np.isfinite(given).all():
         raise ArgumentError(
             f"waypoints have shape {given.shape}; give two or more positions, (k, {model.nq}), finite ones"

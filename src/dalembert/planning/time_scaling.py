@@ -19,7 +19,7 @@ import numpy as np
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
-from dalembert.model.checks import real_array
+from dalembert.model.names import named_positions, named_velocities
 from dalembert.planning.limits import drive_limits
 
 
@@ -62,12 +62,13 @@ def time_scaling(mechanism: Mechanism | Dynamics, q: Any, v: Any, a: Any, *, eff
         raise ArgumentError(
             f"{dynamics.mechanism.name!r} has constraints or force elements: efforts do not scale like this"
         )
-    q, v, a = (np.atleast_2d(real_array(x, name).astype(float)) for name, x in (("q", q), ("v", v), ("a", a)))
+    q = np.atleast_2d(named_positions(dynamics.mechanism, q, "q"))
+    v, a = (np.atleast_2d(named_velocities(dynamics.mechanism, x, name)) for name, x in (("v", v), ("a", a)))
     for name, x in (("q", q), ("v", v), ("a", a)):
         if not np.isfinite(x).all():
             raise ArgumentError(f"time_scaling: {name} has entries that are not finite")
     known = drive_limits(dynamics.mechanism)
-    most = known.effort if efforts is None else real_array(efforts, "time_scaling, efforts").astype(float)
+    most = known.effort if efforts is None else named_velocities(dynamics.mechanism, efforts, "time_scaling, efforts")
     if most.shape != (dynamics.mechanism.nv,) or not (most > 0).all():
         raise ArgumentError(f"efforts: give {dynamics.mechanism.nv} positive numbers, one for every velocity")
     still = np.zeros_like(v)

@@ -22,6 +22,7 @@ from dalembert.cuda.recurrence import CudaRecurrence
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SimulationWarning
 from dalembert.kinematics.manifold import quaternion_places
+from dalembert.labels import has_names
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_choice, real_array
 from dalembert.native.recurrence import Recurrence
@@ -405,7 +406,7 @@ class Device:
         self._cupy = arrays.cupy()
         with arrays.device_errors("rollout"):
             self._cupy.cuda.runtime.getDeviceCount()  # says if there is none
-        known = [x for x in _leaves(given) if hasattr(x, "dtype")]
+        known = [x for x in _leaves(given) if hasattr(x, "dtype") and not has_names(x)]
         self.kind = arrays.library(tuple(known))
         self.given = tuple(known)
         single = bool(known) and all(str(x.dtype).rpartition(".")[2] == "float32" for x in known)
@@ -419,7 +420,7 @@ class Device:
 
     def _foreign(self, given: Any) -> bool:
         """Whether it is an array of a library other than NumPy."""
-        return hasattr(given, "dtype") and not isinstance(given, (np.ndarray, np.generic))
+        return hasattr(given, "dtype") and not isinstance(given, (np.ndarray, np.generic)) and not has_names(given)
 
     def moving(self, moving: Moving | Stabiliser) -> Moving | Stabiliser:
         moving = movable(moving)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.dynamics.naming import COMPONENTS
 from dalembert.errors import ArgumentError, FormatError, MissingExtraError, ModelWarning
 from dalembert.files import write_whole
 from dalembert.model import Mechanism
@@ -31,9 +32,6 @@ REQUIRED = ("mechanism", "digest", "positions", "status", "include", "wrench_fra
 
 HOLD = ("hold", "held_from")
 """What the ``info`` of a motion says about the zero-order hold of its control, and an archive keeps."""
-
-COMPONENTS = ("force x", "force y", "force z", "moment x", "moment y", "moment z")
-"""Of a wrench, in the axes of its frame."""
 
 
 def columns(trajectory: Trajectory) -> dict[str, np.ndarray]:

@@ -15,7 +15,9 @@ import numpy as np
 
 from dalembert.cuda.arrays import to_host
 from dalembert.dynamics import Dynamics
+from dalembert.dynamics.naming import WRENCH
 from dalembert.errors import ArgumentError
+from dalembert.labels import NamedAxis, arranged, unlabelled
 from dalembert.model.checks import real_array
 from dalembert.native.kernel import Kernel, traced_kernel
 from dalembert.tracing.program import Port
@@ -48,14 +50,19 @@ def asked(function: Callable[..., Any], what: str, t: float, q: np.ndarray, v: n
         raise Fault(f"{what} raised {type(error).__name__}: {error}", t, q, v) from error
 
 
-def checked(value: Any, what: str, shape: tuple[int, ...], t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+def checked(
+    value: Any, what: str, shape: tuple[int, ...], t: float, q: np.ndarray, v: np.ndarray, axis: NamedAxis | None = None
+) -> np.ndarray:
     """What a user's function returned, as finite floats of the right shape.
 
     Args:
         what: its name in messages.
+        axis: what the entries are called, if they have names.
     """
     try:
-        array = np.array(value, dtype=float)
+        array = np.array(unlabelled(value, what) if axis is None else arranged(value, [axis], what), dtype=float)
+    except ArgumentError as error:
+        raise Fault(f"{what} returned a table: {error}", t, q, v) from error
     except (ValueError, TypeError, OverflowError) as error:
         raise Fault(f"{what} returned {value!r}, which is no array of numbers", t, q, v) from error
     if array.shape != shape:
@@ -63,6 +70,11 @@ def checked(value: Any, what: str, shape: tuple[int, ...], t: float, q: np.ndarr
     if not np.isfinite(array).all():
         raise Fault(f"{what} returned {array}, which is not finite", t, q, v)
     return array
+
+
+def input_axis(names: Sequence[str]) -> NamedAxis:
+    """What generalised forces are called in tables."""
+    return NamedAxis(tuple(names), ("input", "velocity", "joint"), "tau")
 
 
 class Inputs:
@@ -77,9 +89,10 @@ class Inputs:
 
     def __init__(self, dynamics: Dynamics, control: Any = None, wrenches: Mapping[str, Any] | None = None):
         self.dynamics = dynamics
-        size = len(dynamics.input_names)
+        self._inputs = input_axis(dynamics.input_names)
+        none = control is None or callable(control)
         self._control = control if callable(control) else None
-        self._tau = np.zeros(size) if control is None or callable(control) else _constant(control, "control", (size,))
+        self._tau = np.zeros(len(dynamics.input_names)) if none else _constant(control, "control", self._inputs)
         self._functions: dict[int, Callable[..., Any]] = {}
         self._wrenches = np.zeros((len(dynamics.wrenches), 6))
         for name, wrench in (wrenches or {}).items():
@@ -87,7 +100,7 @@ class Inputs:
             if callable(wrench):
                 self._functions[k] = wrench
             else:
-                self._wrenches[k] = _constant(wrench, f"the wrench on {name!r}", (6,))
+                self._wrenches[k] = _constant(wrench, f"the wrench on {name!r}", WRENCH)
         self._held: np.ndarray | None = None
         self.limits = -math.inf, math.inf
         """Times between which functions are asked, s: at the ends of a leg for what acts within it."""
@@ -109,7 +122,15 @@ class Inputs:
         if self._control is None:
             return self._tau
         t = min(max(t, self.limits[0]), self.limits[1])
-        return checked(asked(self._control, "control(t, q, v)", t, q, v), "control(t, q, v)", self._tau.shape, t, q, v)
+        return checked(
+            asked(self._control, "control(t, q, v)", t, q, v),
+            "control(t, q, v)",
+            self._tau.shape,
+            t,
+            q,
+            v,
+            self._inputs,
+        )
 
     def wrenches(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Wrenches on all frames, (number of frames, 6)."""
@@ -119,11 +140,12 @@ class Inputs:
         found = self._wrenches.copy()
         for k, function in self._functions.items():
             what = f"wrenches[{self.dynamics.wrenches[k]!r}](t, q, v)"
-            found[k] = checked(asked(function, what, t, q, v), what, (6,), t, q, v)
+            found[k] = checked(asked(function, what, t, q, v), what, (6,), t, q, v, WRENCH)
         return found
 
 
-def _constant(value: Any, what: str, shape: tuple[int, ...]) -> np.ndarray:
+def _constant(value: Any, what: str, axis: NamedAxis) -> np.ndarray:
+    shape, value = (len(axis.names),), arranged(value, [axis], what)
     try:
         array = real_array(value, what)
     except ArgumentError as error:

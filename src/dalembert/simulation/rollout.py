@@ -11,14 +11,16 @@ import numpy as np
 
 from dalembert.cuda.arrays import to_host
 from dalembert.dynamics import Dynamics
+from dalembert.dynamics.naming import WRENCH
 from dalembert.errors import ArgumentError, SimulationWarning, UnsupportedError
+from dalembert.labels import arranged
 from dalembert.model import Mechanism
 from dalembert.model.checks import shown
 from dalembert.model.names import as_names
 from dalembert.simulation.batch import Space, space_of
 from dalembert.simulation.contact_history import ContactHistory
 from dalembert.simulation.contacting import METHOD, checked_start, contact_law, warn_doubtful
-from dalembert.simulation.inputs import RolloutInputs
+from dalembert.simulation.inputs import RolloutInputs, input_axis
 from dalembert.simulation.singularity import singular_times
 from dalembert.simulation.stabiliser import Moving, Stabiliser, stabilised
 from dalembert.simulation.state import as_flag, as_positive
@@ -234,7 +236,10 @@ def rollout(
         if dynamics.wrenches:
             held["wrenches"] = space.stack(
                 [
-                    space.array((wrenches or {}).get(name, np.zeros(6)), f"wrench on {name!r}")
+                    space.array(
+                        arranged((wrenches or {}).get(name, np.zeros(6)), [WRENCH], f"wrench on {name!r}"),
+                        f"wrench on {name!r}",
+                    )
                     for name in dynamics.wrenches
                 ]
             )
@@ -350,7 +355,8 @@ def _control(
                 raise ArgumentError(f"actuated joint {name!r} is named twice; add up what acts on it")
             places.append(part.start)
     kept = _positive("hold", 1 if hold is None else hold)
-    rows = space.array(control, "control")
+    driven = input_axis([inputs[k] for k in places])
+    rows = space.array(arranged(control, [driven], "control"), "control")
     rows = rows[None] if rows.ndim == 1 else rows
     needed = -(-steps // kept)
     if rows.ndim < 2 or rows.shape[-1] != len(places) or rows.shape[-2] not in (1, needed):

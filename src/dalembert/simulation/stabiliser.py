@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SimulationWarning, SingularityError
 from dalembert.formulations.equations import CompiledEquations, Equations
 from dalembert.kinematics.manifold import normalise_in_place, quaternion_places
+from dalembert.labels import names_of
 from dalembert.model import Mechanism, Tree
 from dalembert.model.checks import real_array, shown
 from dalembert.model.names import as_names
@@ -350,7 +351,7 @@ def stabilised(
             )
         dynamics = moving
     elif isinstance(moving, Mechanism):
-        addresses = [x for x in map(str, parameters) if "." in x] if isinstance(parameters, Mapping) else []
+        addresses = [x for x in names_of(parameters) if "." in x]
         near = None
         if moving.constraints or moving.forces:
             starts = as_position(moving, reference, batch=True).reshape(-1, moving.nq)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,18 @@ from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 from dalembert.formulations.motion import DerivedDynamics
 from dalembert.kinematics.manifold import normalise_in_place, quaternion_places
+from dalembert.labels import NamedAxis, arranged
 from dalembert.model import Mechanism
 from dalembert.model.checks import real_array, shown
-from dalembert.model.names import by_joint, position_names, position_parts, velocity_names
+from dalembert.model.names import (
+    named_positions,
+    named_velocities,
+    position_names,
+    position_parts,
+    velocity_names,
+)
 from dalembert.model.state_space import StateSpace
+from dalembert.text.suggest import hint
 
 UNIT_LENGTH_SLACK = 1e-6
 """How far from 1 the length of a given quaternion may be."""
@@ -34,7 +42,8 @@ def as_position(mechanism: Mechanism, given: Any, batch: bool = False, name: str
     names = position_names(mechanism)
     if isinstance(given, Mapping):
         _refuse_single_positions(mechanism, given, name)
-    q = _vector(mechanism, given, name, mechanism.neutral, names, mechanism.q_slice, batch)
+    q = mechanism.neutral.copy() if given is None else named_positions(mechanism, given, name, batch=batch)
+    _check(mechanism, q, name, names, batch)
     for k in quaternion_places(mechanism.tree):
         length = np.linalg.norm(q[..., k : k + 4], axis=-1)
         worst = float(np.abs(length - 1).max(initial=0))
@@ -55,9 +64,12 @@ def as_velocity(mechanism: Mechanism, given: Any, batch: bool = False, name: str
         batch: allow leading dimensions.
         name: of the argument, for errors.
     """
-    names = velocity_names(mechanism)
-    singles = (isinstance(mechanism, StateSpace) and mechanism.rates) or names
-    return _vector(mechanism, given, name, np.zeros(mechanism.nv), names, mechanism.v_slice, batch, singles)
+    rates = mechanism.rates if isinstance(mechanism, StateSpace) else None
+    v = np.zeros(mechanism.nv)
+    if given is not None:
+        v = named_velocities(mechanism, given, name, batch=batch, entries=rates or ())
+    _check(mechanism, v, name, velocity_names(mechanism), batch)
+    return v
 
 
 def _refuse_single_positions(mechanism: Mechanism, given: Mapping[str, Any], name: str) -> None:
@@ -75,36 +87,22 @@ def _is_joint(mechanism: Mechanism, name: str) -> bool:
     return any(joint.name == name for joint in mechanism.joints)
 
 
-def _vector(
-    mechanism: Mechanism,
-    given: Any,
-    name: str,
-    default: np.ndarray,
-    entries: Sequence[str],
-    place: Callable[[str], slice],
-    batch: bool,
-    singles: Sequence[str] = (),
-) -> np.ndarray:
-    if given is None:
-        return default.copy()
-    if isinstance(given, Mapping):
-        vector = by_joint(mechanism, given, name, default, place, batch, singles)
-    else:
-        vector = real_array(given, name)
-        if vector.shape[-1:] != default.shape or (vector.ndim != 1 and not batch):
-            wanted = f"(..., {len(default)})" if batch else f"({len(default)},)"
-            raise ArgumentError(
-                f"{{argument}} has shape {vector.shape}, but {mechanism.name!r} needs {wanted}: "
-                f"{', '.join(entries[:8])}{', ...' if len(entries) > 8 else ''}",
-                argument=name,
-            )
+def _check(mechanism: Mechanism, vector: np.ndarray, name: str, entries: Sequence[str], batch: bool) -> None:
+    """Raise unless there is a finite number for every entry."""
+    count = len(entries)
+    if vector.shape[-1:] != (count,) or (vector.ndim != 1 and not batch):
+        wanted = f"(..., {count})" if batch else f"({count},)"
+        raise ArgumentError(
+            f"{{argument}} has shape {vector.shape}, but {mechanism.name!r} needs {wanted}: "
+            f"{', '.join(entries[:8])}{', ...' if count > 8 else ''}",
+            argument=name,
+        )
     bad = np.argwhere(~np.isfinite(vector))
     if len(bad):
         k = tuple(int(i) for i in bad[0])
         raise ArgumentError(
             f"{{argument}}{list(k)} ({entries[k[-1]]}) is {vector[k]}; all numbers must be finite", argument=name
         )
-    return vector
 
 
 def as_positive(name: str, value: Any, unit: str = "", infinite: bool = False) -> float:
@@ -247,11 +245,12 @@ def parameter_array(dynamics: Dynamics, given: Any, batch: bool = False) -> np.n
             f"parameters: expected the values of {', '.join(names)}, got {given!r}. Defaults that a file has for its "
             "symbols are taken where it is read: da.load(..., parameters='default')"
         )
+    given = arranged(given, [NamedAxis(tuple(names), ("parameter",))], "parameters")
     if isinstance(given, Mapping):
         by_name = {str(name): value for name, value in given.items()}
         unknown = [name for name in by_name if name not in names]
         if unknown:
-            raise ArgumentError(f"there is no parameter {unknown[0]!r}; parameters are {', '.join(names)}")
+            raise ArgumentError(f"there is no parameter {unknown[0]!r}{hint(unknown[0], names, 'parameters are')}")
         columns = [real_array(by_name.get(name, value), f"parameters, {name}") for name, value in zip(names, values)]
         try:
             values = np.stack(np.broadcast_arrays(*columns), axis=-1)

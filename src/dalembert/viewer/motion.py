@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.errors import ArgumentError, FormatError, MissingExtraError, UnsupportedError
+from dalembert.errors import ArgumentError, DalembertError, FormatError, MissingExtraError, UnsupportedError
 from dalembert.formats.xml import read_bytes
 from dalembert.formulations.motion import DerivedDynamics
 from dalembert.kinematics.manifold import continued
+from dalembert.labels import unlabelled
 from dalembert.model import Mechanism
 from dalembert.model.names import position_names, velocity_names
 from dalembert.simulation import Trajectory
@@ -200,7 +201,9 @@ def _plain(
 
 def _array(given: Any, name: str) -> np.ndarray:
     try:
-        return np.array(given, dtype=float)
+        return np.array(unlabelled(given, f"{name} of the trajectory"), dtype=float)
+    except DalembertError:
+        raise
     except (ValueError, TypeError) as error:
         raise ArgumentError(f"{name} of the trajectory must be an array of numbers: {error}") from error
 
