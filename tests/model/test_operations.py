@@ -64,6 +64,18 @@ def test_lock_holds_the_followers_of_a_locked_joint():
     assert any("'j2' is locked at -0.7" in note for note in locked.notes)
 
 
+def test_lock_of_all_joints_passes_over_those_that_follow_another():
+    """The joint that leads decides; a number that contradicts it is a warning."""
+    mechanism = chain(Mimic("j1", -2.0, 0.3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        locked = lock(mechanism, {"j2": -0.7, "j1": 0.5})
+    same_pose(poses(locked, [])["b2"], poses(mechanism, [0.5])["b2"])
+    with pytest.warns(ModelWarning, match="'j2' mimics 'j1' and is held at -0.7, not at 0$"):
+        again = lock(mechanism, {"j1": 0.5, "j2": 0})
+    assert again.joints == locked.joints
+
+
 def test_lock_beyond_the_limits_warns_by_name_and_within_them_says_nothing():
     """j1 has the limits -1 .. 1; a follower has limits of its own."""
     follower = chain(Mimic("j1", -3))

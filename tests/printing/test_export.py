@@ -39,6 +39,23 @@ def states(count: int, dtype=np.float64) -> tuple[np.ndarray, np.ndarray]:
     return rng.normal(size=(count, 2)).astype(dtype), rng.normal(size=count).astype(dtype)
 
 
+@pytest.mark.parametrize("language", ["c", "c-simd", "cuda", "llvm"])
+def test_the_precision_may_be_chosen_with_the_export(language):
+    single, double = (export(kernel(dtype), language) for dtype in (np.float32, np.float64))
+    assert single != double
+    assert (
+        export(kernel(), language, dtype="float32") == export(kernel(np.float64), language, dtype=np.float32) == single
+    )
+    assert export(kernel(np.float32), language, dtype=float) == double
+
+
+@pytest.mark.parametrize("language", ["python", "javascript", "latex"])
+def test_languages_of_one_precision_refuse_another(language):
+    with pytest.raises(ArgumentError, match=f"{language} has numbers of one precision only"):
+        export(kernel(), language, dtype="float32")
+    assert export(kernel(), language, dtype="float64") == export(kernel(), language)
+
+
 @pytest.mark.skipif(COMPILER is None, reason="needs a C compiler")
 @pytest.mark.parametrize("language", ["c", "c-simd"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

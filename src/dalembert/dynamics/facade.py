@@ -496,6 +496,7 @@ class Dynamics(QuantityAttributes):
         name: str | None = None,
         *,
         max_code: int | None = None,
+        dtype: Any = None,
         **options: Any,
     ) -> str:
         """Source code of a quantity.
@@ -509,6 +510,7 @@ class Dynamics(QuantityAttributes):
             max_code: for C, the most bytes of code and constants on a small processor, as estimated by
                 :mod:`dalembert.printing.code_size`. What is longer when written out becomes loops over tables where
                 these are shorter, and is refused if that does not suffice.
+            dtype: float64 or float32, for numbers of type double or float; by default those of this Dynamics.
             options: as for :meth:`kernel`.
         """
         from dalembert.export import export
@@ -516,12 +518,15 @@ class Dynamics(QuantityAttributes):
         expect(language, str, "export, language")
         if path is not None:
             expect_path(path, "export, path")  # goes on as it is: a slash at its end says that it is a folder
-        kernel = self.kernel(quantity, **options)
+        kernel = self._kernel(
+            quantity, options, self.device, self.dtype if dtype is None else precision("export", dtype)
+        )
         if max_code is not None:
             kernel = self._small(kernel, quantity, language, max_code, options)
         if language != "cuda":
-            return export(kernel, language, path, name, entries={"parameters": self.parameter_names})
-        return export(kernel, language, path, name, self._parts(kernel.inputs, kernel.outputs), self._stages(quantity))
+            return export(kernel, language, path, name, entries={"parameters": self.parameter_names}, dtype=dtype)
+        parts, stages = self._parts(kernel.inputs, kernel.outputs), self._stages(quantity)
+        return export(kernel, language, path, name, parts, stages, dtype=dtype)
 
     def _small(self, kernel: Any, quantity: str, language: str, most: int, options: Mapping[str, Any]) -> Any:
         """The kernel, or one of the same quantity in loops, whose C takes no more than so many bytes."""

@@ -108,6 +108,8 @@ def joint_motion(joint: Joint, position: Any) -> Transform:
 def lock(mechanism: Mechanism, positions: Mapping[str, Any]) -> Mechanism:
     """Hold joints at given positions: they become fixed joints. Joints that mimic a locked joint are locked with it.
 
+    So a joint that mimics another may be named beside that one, whose position decides. A position that contradicts
+    it is a :class:`~dalembert.errors.ModelWarning`.
     Limits are data and forbid nothing; a position outside them is a :class:`~dalembert.errors.ModelWarning`.
 
     Args:
@@ -121,13 +123,15 @@ def lock(mechanism: Mechanism, positions: Mapping[str, Any]) -> Mechanism:
     held: dict[str, list[Scalar]] = {}
     for name, value in positions.items():
         joint = mechanism.joint(name)
-        if joint.mimic:
+        if joint.mimic and joint.mimic.joint not in positions:
             raise ArgumentError(f"joint {name!r} mimics {joint.mimic.joint!r}; lock that one and both are held")
         held[name] = _position(joint, value)
     for joint in mechanism.joints:
         if joint.mimic and joint.mimic.joint in held:
             (leader,) = held[joint.mimic.joint]
-            held[joint.name] = [joint.mimic.multiplier * leader + joint.mimic.offset]
+            following = joint.mimic.multiplier * leader + joint.mimic.offset
+            _warn_if_it_follows(joint, held.get(joint.name, [following])[0], following)
+            held[joint.name] = [following]
     _warn_beyond_limits(mechanism, held)
     joints = []
     for joint in mechanism.joints:
@@ -149,6 +153,13 @@ def lock(mechanism: Mechanism, positions: Mapping[str, Any]) -> Mechanism:
         forces=[f for f in forces if f],
         notes=(*mechanism.notes, *notes),
     )
+
+
+def _warn_if_it_follows(joint: Joint, given: Scalar, following: Scalar) -> None:
+    numbers = floats(arrays.asarray([given, following]))
+    if numbers is not None and not math.isclose(*numbers, rel_tol=1e-9, abs_tol=1e-9):
+        message = f"lock: joint {joint.name!r} mimics {joint.mimic.joint!r} and is held at {numbers[1]:.6g}"  # type: ignore[union-attr]
+        warnings.warn(f"{message}, not at {numbers[0]:.6g}", ModelWarning, stacklevel=3)
 
 
 def _warn_beyond_limits(mechanism: Mechanism, held: Mapping[str, list[Scalar]]) -> None:
