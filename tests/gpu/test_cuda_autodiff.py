@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from contact.scenes import block
 from dalembert.errors import ArgumentError
 from dalembert.tracing.evaluate import evaluate
 from random_mechanisms import random_mechanism, walker
@@ -103,6 +104,35 @@ def test_stages_and_copies_are_captured_in_a_graph(torch):
     torch.cuda.synchronize()
     assert all(cupy.isnan(x).all() for x in others)
     assert all(map(torch.equal, found, kernel(*given)))
+
+
+@pytest.mark.filterwarnings("error::dalembert.cuda.arrays.DeviceCopyWarning")
+def test_steps_of_contacts_are_captured_without_their_time(torch):
+    """Inputs that are left out, given by name or numbers keep a call on the quick way; so in a kernel that calls one."""
+    dynamics = da.Dynamics(block(), device="cuda")
+    step = dynamics.kernel("contact_step", sweeps=4)
+    composed = da.kernel(
+        lambda q, v, s: step(q, v, np.zeros(6), s, 1e-3)[:3],
+        {"q": (7,), "v": (6,), "s": (12,)}, device="cuda", outputs=["q", "v", "impulses"],
+    )  # fmt: skip
+    q = torch.tensor([0, 0, 0.049, 0, 0, 0, 1.0], device="cuda", dtype=torch.float64).repeat(100, 1)
+    v, s = torch.randn((100, 6), device="cuda", dtype=torch.float64), torch.zeros((100, 12), device="cuda").double()
+    tau = torch.zeros_like(v)
+    plain = step(q, v, tau, s, 1e-3)
+    composed(q, v, s)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        found = step(q, v, tau, impulses=s, h=1e-3)
+        whole = composed(q, v, s=s)
+    assert found._fields[:2] == ("q_next", "v_next") and whole._fields == ("q", "v", "impulses")
+    graph.replay()
+    torch.cuda.synchronize()
+    assert torch.equal(found.q_next, plain.q_next)
+    assert torch.allclose(whole.v, plain.v_next, rtol=1e-9, atol=1e-9)
+    v.mul_(2)
+    graph.replay()
+    torch.cuda.synchronize()
+    assert torch.equal(found.v_next, step(q, v, tau, s, 1e-3).v_next)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,13 @@ CUDA = (2, 13)
 
 
 class DeviceCopyWarning(UserWarning):
-    """Data went to the device and back on every call."""
+    """Data is copied or converted on every call."""
+
+
+class Lent(NamedTuple):
+    """The value of an input that a call leaves out, as a CuPy array."""
+
+    array: Any
 
 
 def cupy() -> ModuleType:
@@ -251,6 +257,22 @@ def device_errors(name: str) -> Iterator[None]:
         if found is None:
             raise
         raise found from error
+
+
+def warn_once(kernel: Any, how: str) -> None:
+    """Say that calls of a kernel take longer than they need, once.
+
+    Args:
+        kernel: what is called.
+        how: what happens on every such call.
+    """
+    if not kernel.warned:
+        kernel.warned = True
+        warnings.warn(
+            f"{kernel.name} is {how}; pass arrays or tensors of one library, one device and one precision",
+            DeviceCopyWarning,
+            stacklevel=4,
+        )
 
 
 def warn_copy(name: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.cuda import arrays, tensors
+from dalembert.cuda.arrays import Lent
 from dalembert.cuda.launch import REALS, Launch, shared_memory
 from dalembert.cuda.source import CudaSource, to_cuda
 from dalembert.cuda.stages import Stage, StagedLaunch
@@ -70,6 +71,8 @@ class CudaKernel:
         self._lock = threading.RLock()
         self._cores = [port.shape for port in self.inputs]
         self._cupy: Any = None  # set when the first code is compiled
+        self._lent: dict[tuple[int, np.dtype], dict[str, Lent]] = {}
+        self.warned = False  # that calls take longer than they need
         self.result: Callable[..., Any] | None = None
         """Makes one object of several results, by position: a class of named tuples."""
 
@@ -80,6 +83,7 @@ class CudaKernel:
             values: by input; names of other inputs are passed over.
         """
         self.arguments.set_defaults(values)
+        self._lent.clear()
 
     @property
     def program(self) -> Program:
@@ -96,7 +100,22 @@ class CudaKernel:
             if (device, dtype) not in self._compiled:
                 self._compiled[device, dtype] = self._compile(device, REALS[dtype])
                 self._cupy = arrays.cupy()
+                self.lent(device, dtype)
             return self._compiled[device, dtype]
+
+    def lent(self, device: int, dtype: np.dtype) -> dict[str, Lent]:
+        """Values of inputs that may be left out, by name, on a device, which must be the current one.
+
+        They are brought there once, when code is compiled: a call that is captured in a graph cannot do it.
+        """
+        found = self._lent.get((device, dtype))
+        if found is None:
+            cp, given = arrays.cupy(), self.arguments.defaults
+            found = {name: Lent(cp.asarray(value, dtype=dtype)) for name, value in given.items()}
+            if found:
+                cp.cuda.get_current_stream().synchronize()  # calls may be on other streams
+            self._lent[device, dtype] = found
+        return found
 
     def _compile(self, device: int, real: Real) -> Launch | StagedLaunch:
         if self.stages is not None and sum(port.size for port in self.outputs) > REGISTER_VALUES[real]:
@@ -114,13 +133,10 @@ class CudaKernel:
             named: inputs by name.
         """
         try:
-            if not named:
-                quick = self._quick(inputs, out)
-                if quick is None:
-                    quick = tensors.quick(self, inputs, out)
-                if quick is not None:
-                    return self._named(quick)
-            return self._named(self._slow(inputs, out, named))
+            found = None if named else self._quick(inputs, out)
+            if found is None:
+                found = tensors.quick(self, inputs, out, named)
+            return self._named(self._slow(inputs, out, named) if found is None else found)
         except Exception as error:
             found = arrays.device_error(self.name, error)
             if found is None:
@@ -164,6 +180,8 @@ class CudaKernel:
         given = self.arguments.spelt_out(given)
         self.arguments.refuse_masked(given)
         kind = arrays.library(given)
+        if kind == "torch":
+            arrays.warn_once(self, "computed by CuPy, with memory of its own: it cannot be captured in a CUDA graph")
         batches = (isinstance(x, np.ndarray) and x.ndim > len(port.shape) for x, port in zip(given, self.inputs))
         if kind == "numpy" or any(batches):
             arrays.warn_copy(self.name)
@@ -173,7 +191,7 @@ class CudaKernel:
             for x, port in zip(taken, self.inputs):
                 _same_device(self.name, port.name, x, self.inputs[0].name, taken[0])
             with taken[0].device:
-                results = self._run(cp, taken, out)
+                results = self._run(cp, taken, out, [type(x) in (int, float) for x in given])
                 if out is not None:
                     return out
                 given_back = tuple(arrays.give(y, kind) for y in results)
@@ -219,7 +237,8 @@ class CudaKernel:
             scratch: arrays that the launch needs besides; made if None.
         """
         cp = self._cupy
-        if cp is None or len(inputs) != len(self.inputs):
+        lacking = len(self.inputs) - len(inputs)
+        if cp is None or not 0 <= lacking < len(self.inputs):
             return None
         first = inputs[0]
         if type(first) is not cp.ndarray:
@@ -229,11 +248,24 @@ class CudaKernel:
         ready = self._compiled.get((device, dtype))
         if ready is None or batch == 0 or device != cp.cuda.runtime.getDevice():
             return None
-        for x, shape in zip(inputs, self._cores):
-            if type(x) is not array or x.dtype != dtype or x.shape != (batch, *shape) or not x._c_contiguous:
+        if lacking:
+            known = self.lent(device, dtype)
+            names = [port.name for port in self.inputs[-lacking:]]
+            if not all(name in known for name in names):
+                return None
+            inputs = (*inputs, *(known[name].array for name in names))
+        shared = 0
+        for k, (x, shape) in enumerate(zip(inputs, self._cores)):
+            if type(x) is not array or x.dtype != dtype or not x._c_contiguous:
+                return None
+            if x.shape == shape:
+                shared |= 1 << k  # the same for all states: passed once
+            elif x.shape != (batch, *shape):
                 return None
             if x.data.device_id != device:
                 return None
+        if shared & 1:  # then the batch is that of another input, or there is none
+            return None
         if out is None:
             results = [cp.empty((batch, *port.shape), dtype=dtype) for port in self.outputs]
         else:
@@ -249,15 +281,21 @@ class CudaKernel:
                 return None
         if scratch is None:
             scratch = _scratch(ready, batch, dtype) if ready.between else ()
-        ready([*inputs, *results], 0, batch, scratch)
+        ready([*inputs, *results], shared, batch, scratch)
         if out is not None:
             return out
         return results[0] if len(results) == 1 else tuple(results)
 
-    def _run(self, cp: Any, taken: list[Any], out: Any) -> list[Any]:
-        dtype = self.dtype or (
-            np.dtype(np.float32) if all(x.dtype == np.float32 for x in taken) else np.dtype(np.float64)
-        )
+    def _run(self, cp: Any, taken: list[Any], out: Any, plain: Sequence[bool]) -> list[Any]:
+        """Compute.
+
+        Args:
+            plain: which of the inputs were Python's own numbers, which do not decide about the precision.
+        """
+        short = all(x.dtype == np.float32 for x, number in zip(taken, plain) if not number) and not all(plain)
+        dtype = self.dtype or np.dtype(np.float32 if short else np.float64)
+        if any(x.dtype != dtype and not number for x, number in zip(taken, plain)):
+            arrays.warn_once(self, f"with inputs converted to {dtype}")
         batches, batch = _batch_shapes(self.name, self.inputs, taken)
         flags, ready = 0, []
         for k, (x, own) in enumerate(zip(taken, batches)):

@@ -113,7 +113,11 @@ class Arguments:
         self._positions = {port.name: k for k, port in enumerate(inputs)}
 
     def positional(
-        self, given: tuple[Any, ...], options: dict[str, Any], allowed: frozenset[str] = frozenset()
+        self,
+        given: tuple[Any, ...],
+        options: Mapping[str, Any],
+        allowed: frozenset[str] = frozenset(),
+        defaults: Mapping[str, Any] | None = None,
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """All inputs in order, those given by name taken out of the options.
 
@@ -121,6 +125,7 @@ class Arguments:
             given: inputs given by position.
             options: everything given by name.
             allowed: names of options that may remain.
+            defaults: what stands for inputs that are left out, by name; their values as arrays of NumPy by default.
         """
         if len(given) > len(self.inputs):
             raise ArgumentError(f"{self._call} takes {len(self.inputs)} inputs, got {len(given)}")
@@ -134,8 +139,11 @@ class Arguments:
                 raise ArgumentError(f"{self._call}: {name} is given twice, by position and by name")
             else:
                 values[k] = value
-        for name, value in self.defaults.items():
-            values.setdefault(self._positions[name], _as_precise(value, values.values()))
+        if len(values) < len(self.inputs):
+            for name, value in (self.defaults if defaults is None else defaults).items():
+                k = self._positions[name]
+                if k not in values:
+                    values[k] = _as_precise(value, values.values())
         missing = [port.name for k, port in enumerate(self.inputs) if k not in values]
         unknown = sorted(rest.keys() - allowed)
         strange = f"has no input {', '.join(unknown)}" if unknown else ""
