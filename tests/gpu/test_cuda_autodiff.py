@@ -108,7 +108,7 @@ def test_stages_and_copies_are_captured_in_a_graph(torch):
 
 @pytest.mark.filterwarnings("error::dalembert.cuda.arrays.DeviceCopyWarning")
 def test_steps_of_contacts_are_captured_without_their_time(torch):
-    """Inputs that are left out, given by name or numbers keep a call on the quick way; so in a kernel that calls one."""
+    """Inputs that are left out, given by name or numbers keep a call quick; so does a kernel that calls a kernel."""
     dynamics = da.Dynamics(block(), device="cuda")
     step = dynamics.kernel("contact_step", sweeps=4)
     composed = da.kernel(
