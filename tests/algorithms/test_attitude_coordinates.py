@@ -45,16 +45,24 @@ def test_rates_and_positions_belong_together(arm, attitude):
     assert np.abs(np.imag(place.translation) / 1e-30 - found.linear_velocity).max() < 1e-11
 
 
+@pytest.mark.parametrize("tied", [False, True], ids=["tree", "loop"])
 @pytest.mark.parametrize("attitude", PARAMETERS, ids=repr)
-def test_multipliers_and_quasi_velocities_give_the_same_accelerations(arm, attitude):
+def test_multipliers_and_quasi_velocities_give_the_same_accelerations(arm, attitude, tied):
     """Solving with multipliers in x gives v' = S x'' + S' x' of forward dynamics (FORBES)."""
     mechanism, names, dyn = arm
     coordinates = AttitudeCoordinates(mechanism, {names[0]: attitude})
     q, v, tau = mechanism.random_state(np.random.default_rng(2))
+    if tied:
+        rope = da.Constraint("rope", "distance", mechanism.bodies[-1].name, "world", value=0.7)
+        swing = da.Constraint("swing", "velocity", function=lambda q, v, t: v[0] - v[1] + np.sin(2 * t))
+        dyn = da.Dynamics(mechanism.replace(constraints=[rope, swing]), reference=q)
+        q = dyn.assemble(q)
+        v = dyn.project_velocity(q, v)
     x = np.asarray(coordinates.coordinates(q), float)
     xdot = np.asarray(coordinates.rate(x, v), float)
     M, f, Xi, gamma = coordinates.redundant_equations(dyn, x, xdot, tau)
     rows = len(Xi)
+    assert rows == len(coordinates.Xi(x)) + len(dyn.rows)
     whole = np.block([[M, -Xi.T], [Xi, np.zeros((rows, rows))]])
     xdd = np.linalg.solve(whole, np.concatenate([f, gamma]))[: len(x)]
     Sdot = np.asarray(coordinates.S(x + 1e-30j * xdot), complex).imag / 1e-30

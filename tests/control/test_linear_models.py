@@ -527,7 +527,6 @@ def test_a_model_comes_from_whatever_has_its_matrices_and_names():
         (lambda: state_feedback("cart_pole", np.zeros((2, 4)), [0, 0]), "got str; give a Mechanism"),
         (lambda: linearize(cart(), actuated="rail"), r"actuated = 'rail': a list of names is needed, \['rail'\]"),
         (lambda: equilibrium(cart(), keep="rail"), "keep = 'rail': a list"),
-        (lambda: equilibrium(Dynamics(cart(), wrenches=["pole"])), "this Dynamics has wrenches"),
         (lambda: lqr(cart(), np.eye(4), [1]), "give a LinearModel"),
         (lambda: lqr(linearize(cart()), "large", [1, 1]), "Q: expected real numbers, got 'large'"),
         (lambda: lqr(linearize(cart()), np.full((4, 4), np.nan), [1, 1]), "finite"),

@@ -22,6 +22,7 @@ from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.labels import unlabelled
 from dalembert.model.checks import shown
+from dalembert.model.consumers import heed
 from dalembert.native.recurrence import Recurrence
 from dalembert.simulation.stabiliser import stabilised
 from dalembert.simulation.state import as_positive
@@ -54,6 +55,7 @@ class DifferentiableRollout:
                 raise ArgumentError(f"{name} = {shown(value)}; it must be a positive integer")
         if not isinstance(dynamics, Dynamics):
             raise ArgumentError(f"a rollout takes a Dynamics, got a {type(dynamics).__name__}")
+        heed("autodiff.rollout.DifferentiableRollout", dynamics)
         if dynamics.device != "cpu":
             raise UnsupportedError("gradients of rollouts are computed on the processor: Dynamics(..., device='cpu')")
         self.dynamics, self.steps, self.every = dynamics, int(steps), int(every)

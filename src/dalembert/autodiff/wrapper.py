@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.autodiff.program import DifferentiableProgram
+from dalembert.cached import cached_property
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 
@@ -32,7 +33,11 @@ class DifferentiableDynamics(ABC):
             )
         self.dynamics = dynamics
         self._inverse = self._function("inverse_dynamics")
-        self._forward = self._function("forward_dynamics")
+
+    @cached_property
+    def _forward(self) -> Callable[..., Any]:
+        """Forward dynamics, made when they are asked for: they warn of open contacts."""
+        return self._function("forward_dynamics")
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles hold the dynamics; functions of a framework belong to their process."""

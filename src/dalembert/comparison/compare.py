@@ -22,6 +22,7 @@ from dalembert.errors import ArgumentError, DalembertError, FormatError, Missing
 from dalembert.formats.registry import is_of
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_choice, expect_real, expect_whole
+from dalembert.model.consumers import heed
 from dalembert.model.parameters import substitute
 from dalembert.model.record import Record, content
 
@@ -78,9 +79,8 @@ def compare(
     elif library is not None:
         raise ArgumentError("library says who reads a file; leave it out, for other is a model already")
     for one in (mechanism, other):
-        if isinstance(one, Mechanism) and one.symbols:
-            names = ", ".join(symbol.name for symbol in one.symbols)
-            raise ArgumentError(f"{one.name!r} has symbols without a value: {names}; give them one by da.substitute")
+        if isinstance(one, Mechanism):
+            heed("compare", one)
     mechanism = substitute(mechanism, {})  # exact constants become floats
     if isinstance(other, Mechanism):
         other = substitute(other, {})

@@ -38,10 +38,8 @@ def adaptive_control(mechanism: Mechanism | Dynamics, *, driven_base: bool = Fal
         driven_base: a free joint is refused, because no motor gives the six forces that the law asks of it; true allows
             it, for vehicles that have thrusters.
     """
-    dynamics = tree_dynamics(mechanism, driven_base)
+    dynamics = tree_dynamics("adaptive_control", mechanism, driven_base)
     model = dynamics.mechanism
-    if model.symbols or dynamics.parameter_names:
-        raise ArgumentError(f"{model.name!r} has symbols or parameters; the law needs the geometry in numbers")
     if quaternions(model.tree):
         joint = next(link.joint for link in model.tree.links if link.kind == "spherical")
         raise ArgumentError(

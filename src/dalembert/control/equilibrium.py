@@ -12,13 +12,14 @@ import numpy as np
 from dalembert.constraints.rank import Decomposition
 from dalembert.constraints.vicinity import decomposed
 from dalembert.constraints.violation import INCONSISTENT
-from dalembert.control.linear import dynamics_of, linearize, motors_of
+from dalembert.control.linear import dynamics_of, motors_of
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, ModelWarning, SingularityError, UnsupportedError
 from dalembert.formulations.motion import DerivedDynamics
 from dalembert.kinematics import manifold
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_real
+from dalembert.model.consumers import heed
 from dalembert.model.names import as_names
 from dalembert.simulation.stabiliser import Moving
 from dalembert.simulation.state import as_parameters, as_position, as_velocity
@@ -73,8 +74,7 @@ def equilibrium(
         tolerance: largest force that may be left, relative to the largest force there is.
     """
     dynamics = dynamics_of(mechanism, parameters=parameters)
-    if dynamics.wrenches:
-        raise ArgumentError("this Dynamics has wrenches; make one without them to look for an equilibrium")
+    heed("control.equilibrium", dynamics)
     values = as_parameters(dynamics, parameters)
     if values is not None:
         dynamics = dynamics.with_parameters(values)
@@ -116,7 +116,8 @@ def equilibrium(
         tau = _inputs(dynamics, q, speed, tau, problem.last if isinstance(problem, _Tree) else ())
     stable = None
     if dynamics.is_tree and not speed.any():
-        poles = linearize(dynamics, q, speed, tau, parameters=values).poles
+        A = dynamics.evaluate("linearize", q, speed, tau, parameters=values)[0]
+        poles = np.linalg.eigvals(A)
         stable = bool(poles.real.max() < 1e-6 * max(1.0, float(np.abs(poles).max())))
     return Equilibrium(q, speed, tau, residual, stable)
 

@@ -21,6 +21,7 @@ from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 from dalembert.kinematics.manifold import difference
 from dalembert.model.checks import expect_choice, expect_real, real_array, shown
+from dalembert.model.consumers import heed
 from dalembert.model.record import fingerprint
 from dalembert.native.kernel import Kernel, traced_kernel
 from dalembert.simulation.stabiliser import Moving, movable
@@ -37,7 +38,7 @@ def gravity_compensation(mechanism: Moving, *, driven_base: bool = False) -> Ker
         driven_base: a free joint is refused, because no motor gives the six forces that the law asks of it; true allows
             it, for vehicles that have thrusters.
     """
-    return tree_dynamics(mechanism, driven_base).kernel("gravity")
+    return tree_dynamics("gravity_compensation", mechanism, driven_base).kernel("gravity")
 
 
 def pd_with_gravity(mechanism: Moving, *, driven_base: bool = False) -> Kernel:
@@ -56,7 +57,12 @@ def pd_with_gravity(mechanism: Moving, *, driven_base: bool = False) -> Kernel:
         return _part(d, "gravity", g) + g["kp"] * error - g["kd"] * g["v"]
 
     return _kernel(
-        tree_dynamics(mechanism, driven_base), "pd_with_gravity", {}, ("q", "v", "q_ref", "kp", "kd"), {}, law
+        tree_dynamics("pd_with_gravity", mechanism, driven_base),
+        "pd_with_gravity",
+        {},
+        ("q", "v", "q_ref", "kp", "kd"),
+        {},
+        law,
     )
 
 
@@ -77,7 +83,7 @@ def computed_torque(mechanism: Moving, *, driven_base: bool = False) -> Kernel:
         return _part(d, "inverse_dynamics", {**g, "a": a})
 
     return _kernel(
-        tree_dynamics(mechanism, driven_base),
+        tree_dynamics("computed_torque", mechanism, driven_base),
         "computed_torque",
         {},
         ("q", "v", "q_ref", "v_ref", "a_ref", "kp", "kd"),
@@ -116,7 +122,7 @@ def operational_space(
     )
     if place.shape != (3,) or not np.isfinite(place).all():
         raise ArgumentError(f"point = {shown(point)}; give three numbers, finite ones")
-    dynamics = tree_dynamics(mechanism, driven_base)
+    dynamics = tree_dynamics("operational_space", mechanism, driven_base)
     dynamics.mechanism.frame(frame)  # says if there is none
     m = 3 if task == "position" else 6
     if dynamics.mechanism.nv < m and not damping:
@@ -154,10 +160,11 @@ def operational_space(
     return _kernel(dynamics, "operational_space", extra, (*names, "q_ref", "posture_kp", "posture_kd"), options, law)
 
 
-def tree_dynamics(mechanism: Moving, driven_base: bool) -> Dynamics:
+def tree_dynamics(law: str, mechanism: Moving, driven_base: bool) -> Dynamics:
     """The dynamics that a law is made of; what these laws are not for is refused.
 
     Args:
+        law: its name.
         mechanism: the mechanism, or its dynamics.
         driven_base: whether a free joint is driven.
     """
@@ -168,19 +175,15 @@ def tree_dynamics(mechanism: Moving, driven_base: bool) -> Dynamics:
             f"{found.mechanism.name!r}: these laws need equations without explicit time whose inputs act on the rates "
             "of the coordinates, one on each"
         )
-    if found.rows:
-        raise ArgumentError(
-            f"{found.mechanism.name!r} has constraints; these laws are for trees. Dynamics.drive_forces finds the "
-            "forces of drives; linearize, lqr and state_feedback regulate around a state"
-        )
+    heed(f"control.{law}", found, stacklevel=4)
     floats = [joint.name for joint in found.mechanism.joints if joint.kind == "free"]
     if floats and not as_flag("driven_base", driven_base):
         raise ArgumentError(
             f"{found.mechanism.name!r} floats on the joint {floats[0]!r}, which has no motor: the law would ask it for "
             "six forces. Lock that joint, or say driven_base=True for a vehicle with thrusters"
         )
-    if found.wrenches or found.device != "cpu":
-        raise ArgumentError("these laws need a Dynamics without wrenches, for the processor")
+    if found.device != "cpu":
+        raise ArgumentError("these laws need a Dynamics for the processor")
     return found
 
 

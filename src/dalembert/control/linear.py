@@ -17,6 +17,7 @@ from dalembert.formulations.motion import DerivedDynamics
 from dalembert.labels import names_of
 from dalembert.model import Mechanism
 from dalembert.model.checks import real_array, shown
+from dalembert.model.consumers import heed
 from dalembert.model.names import as_names, position_names, velocity_names
 from dalembert.simulation.stabiliser import Moving, movable
 from dalembert.simulation.state import as_parameters, as_position, as_velocity
@@ -52,8 +53,7 @@ def linearize(
     dynamics = dynamics_of(mechanism, include, parameters)
     model = dynamics.mechanism
     position, velocity = as_position(model, q, name="q"), as_velocity(model, v, name="v")
-    if dynamics.wrenches:
-        raise ArgumentError("this Dynamics has wrenches; make one without them to linearize")
+    heed("control.linearize", dynamics)
     values = as_parameters(dynamics, parameters)
     if opened := dynamics.open_loops(position, 0.0, values):
         raise ArgumentError(f"linearize: {opened}")
@@ -64,7 +64,7 @@ def linearize(
         force = _holding(dynamics, position, velocity, last) if tau is None else tau
         force = forces_of(force, len(dynamics.input_names))
         with np.errstate(divide="ignore", invalid="ignore"):  # reported below
-            A, B = dynamics.linearize(position, velocity, force, *last)
+            A, B = dynamics.evaluate("linearize", position, velocity, force, *time, parameters=values)
         states = state_names(dynamics)
         why = "its mass matrix is singular (a body without mass or inertia can move by itself), or numbers overflow"
     else:

@@ -25,6 +25,7 @@ from dalembert.dynamics.facade import Dynamics
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect, real_array, shown
+from dalembert.model.consumers import heed
 
 STEP = 1e-30
 """Of complex steps: its square is nothing."""
@@ -36,8 +37,8 @@ class RedundantEquations(NamedTuple):
     Args:
         M: S^T M S, singular along directions in which the parameters are redundant.
         f: generalised forces along x, inertial forces of velocity included.
-        Xi: Jacobian of the constraints of the parameters.
-        gamma: - d Xi/dt xdot.
+        Xi: Jacobian of the constraints of the parameters, then of those of the mechanism.
+        gamma: - d Xi/dt xdot, and what is given in the rows of the mechanism.
     """
 
     M: np.ndarray
@@ -162,23 +163,33 @@ class AttitudeCoordinates:
                 rows.append([0] * i + list(row) + [0] * (self.size - i - attitude.nq))
         return arrays.asarray(rows).reshape(len(rows), self.size)
 
-    def redundant_equations(self, dynamics: Dynamics, x: Any, xdot: Any, tau: Any) -> RedundantEquations:
+    def redundant_equations(
+        self, dynamics: Dynamics, x: Any, xdot: Any, tau: Any, t: float = 0.0
+    ) -> RedundantEquations:
         """Lagrange's equations in x with multipliers, in numbers (FORBES, step 4).
 
         Args:
-            dynamics: of the same mechanism, a tree.
+            dynamics: of the same mechanism; the rows of its constraints follow those of the parameters.
             x: coordinates.
             xdot: their rates, with Xi xdot = 0.
             tau: generalised forces along the velocities, nv.
+            t: time, s.
         """
+        heed("dynamics.AttitudeCoordinates.redundant_equations", dynamics)
         x, xdot, tau = (real_array(y, name).astype(float) for name, y in (("x", x), ("xdot", xdot), ("tau", tau)))
         S, moved = np.asarray(self.S(x), float), x + 1j * STEP * xdot
         Sdot = np.asarray(self.S(moved), complex).imag / STEP
         Xi = np.asarray(self.Xi(x), float).reshape(-1, self.size)
         Xidot = np.asarray(self.Xi(moved), complex).imag.reshape(-1, self.size) / STEP
         q, v = np.asarray(self.positions(x), float), S @ xdot
-        M, h = np.asarray(dynamics.mass_matrix(q)), np.asarray(dynamics.bias(q, v))
-        return RedundantEquations(S.T @ M @ S, S.T @ (tau - h - M @ (Sdot @ xdot)), Xi, -Xidot @ xdot)
+        M, f, G, gamma = dynamics.evaluate("terms", q, v, tau, t)
+        turning = Sdot @ xdot  # v' = S xdd + turning
+        return RedundantEquations(
+            S.T @ M @ S,
+            S.T @ (f - M @ turning),
+            np.concatenate([Xi, G @ S]),
+            np.concatenate([-Xidot @ xdot, gamma - G @ turning]),
+        )
 
     def _checked(self, given: Any, name: str) -> Array:
         found = arrays.asarray(given)

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import warnings
 from collections.abc import Callable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,7 +54,7 @@ from dalembert.dynamics.reactions import Reaction, find_reactions
 from dalembert.dynamics.results import RESULTS
 from dalembert.dynamics.stages import STAGES
 from dalembert.dynamics.tree import IN_LOOPS
-from dalembert.errors import ArgumentError, ModelWarning, SingularityError, UnsupportedError
+from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
 from dalembert.labels import as_mapping, has_names
 from dalembert.model import Mechanism
 from dalembert.model.checks import (
@@ -68,6 +67,7 @@ from dalembert.model.checks import (
     real_array,
     shown,
 )
+from dalembert.model.consumers import CONSUMERS, heed
 from dalembert.model.names import formula_names, named_positions, velocity_names
 from dalembert.model.record import content, fingerprint
 from dalembert.model.singularity import WHY, singular_motions
@@ -99,9 +99,6 @@ _DERIVED = {"mechanism", "constraints", "elements", "contacts", "method", "param
 """Settings that are kept in another form than they were given in."""
 
 Form = Callable[[Tree], Tree] | None
-
-OPEN_CONTACTS = ("forward_dynamics", "forward_dynamics_derivatives", "linearize", "multipliers")
-"""Quantities that would depend on contacts if these had no impacts; whoever asks for one is warned, once."""
 
 FOREIGN_HINTS = {
     "torch": "TorchDynamics takes it, and passes derivatives on",
@@ -272,6 +269,19 @@ class Dynamics(QuantityAttributes):
         return not (self.constraints.count or self.elements.names)
 
     @property
+    def acting(self) -> dict[str, tuple[str, ...]]:
+        """Names of what acts, by part of :data:`~dalembert.model.consumers.PARTS`."""
+        return {
+            "contacts": () if self.law == "compliant" else self.contacts.names,  # those are among the elements
+            "limits": self.limits,
+            "constraints": tuple(item.name for item in self.mechanism.constraints),
+            "forces": self.elements.names,
+            "wrenches": self.wrenches,
+            **{term: (term,) for term in self.include},
+            "parameters": self.parameter_names,
+        }
+
+    @property
     def takes_time(self) -> bool:
         """Whether what moves may depend on time, so that kernels of motion take it."""
         return not self.is_tree
@@ -359,7 +369,13 @@ class Dynamics(QuantityAttributes):
                 dynamics, inertia matrix and forward dynamics of trees, which then works on the mechanism as it is
                 described, without economical frames and regrouped masses.
         """
+        self._heed(quantity)
         return self._kernel(quantity, options, self.device, self.dtype)
+
+    def _heed(self, quantity: str) -> None:
+        """Say what the kernel of a quantity leaves out."""
+        if type(quantity) is str and f"Dynamics.{quantity}" in CONSUMERS and self.has(quantity):
+            heed(f"Dynamics.{quantity}", self, stacklevel=4)
 
     def _kernel(self, name: str, options: Mapping[str, Any], device: str, dtype: np.dtype | None) -> Any:
         spec = self._quantity(name)
@@ -410,17 +426,8 @@ class Dynamics(QuantityAttributes):
                 meant = near(name, {*known, *(own for own in dir(Dynamics) if not own.startswith("_"))})
                 suggested = hint(name, meant or known, "quantities are")
                 raise AttributeError(f"Dynamics has no attribute {name!r}{suggested}")
-            if name in OPEN_CONTACTS and self.law == "rigid" and (self.contacts.points or self.limits):
-                warnings.warn(
-                    ModelWarning(
-                        f"{name} of {self.mechanism.name!r} is that of open contacts: forces of rigid contacts are "
-                        "known of a step only",
-                        remedy="contact_step, simulate and rollout have them; Dynamics(mechanism, contacts=()) has "
-                        "none, and no warning",
-                    ),
-                    stacklevel=2,
-                )
-            found = self.kernel(name) if not spec.options else FrameQuantity(self, name)
+            self._heed(name)
+            found = self._kernel(name, {}, self.device, self.dtype) if not spec.options else FrameQuantity(self, name)
             self.__dict__[name] = found  # so that the next look-up costs nothing
             return found
 
@@ -475,7 +482,7 @@ class Dynamics(QuantityAttributes):
             quantity: as for :meth:`kernel`.
             options: as for :meth:`kernel`.
         """
-        return self.kernel(quantity, **options).program
+        return self._kernel(quantity, options, self.device, self.dtype).program
 
     def cost(self, quantity: str, **options: Any) -> Cost:
         """Exact operation counts of a quantity.
@@ -570,6 +577,7 @@ class Dynamics(QuantityAttributes):
         """
         from dalembert.printing.casadi import to_casadi
 
+        self._heed(quantity)
         return to_casadi(self.program(quantity, **options), derivatives)
 
     def fmu(
@@ -971,19 +979,12 @@ class Dynamics(QuantityAttributes):
             damping: of singular values below this part of the largest less is demanded the smaller they are.
             parameters: values of the parameters, (..., p) or by name; those of this Dynamics by default.
         """
+        heed("Dynamics.solve", self)
         own = self.for_design(parameters)
         M, f, G, gamma = own.evaluate("terms", q, v, tau, t, wrenches=wrenches)
         if tolerance is not None:
             return solve(M, G, f, gamma, method, tolerance, damping=damping)
         return solve(M, G, f, gamma, method, known=own.known(q, t), damping=damping)
-
-    def _refuse_wrenches(self, what: str) -> None:
-        """What has no input for external wrenches must not compute as if there were none."""
-        if self.wrenches:
-            raise ArgumentError(
-                f"{what} takes no external wrenches, but this Dynamics has some, on {', '.join(self.wrenches)}; make "
-                "one without them, and add J^T times the wrenches to tau, or subtract it where forces are asked for"
-            )
 
     def drive_forces(
         self,
@@ -1011,7 +1012,7 @@ class Dynamics(QuantityAttributes):
             weights: one per driven velocity, larger for stronger drives; all equal by default.
             parameters: values of the parameters, (..., p) or by name; those of this Dynamics by default.
         """
-        self._refuse_wrenches("drive_forces")
+        heed("Dynamics.drive_forces", self)
         states = States(self.mechanism, q, {"v": v, "a": a}, t, self.design(parameters))
         return drive_forces(self, states, actuated, weights)
 
@@ -1042,7 +1043,7 @@ class Dynamics(QuantityAttributes):
             point: about which moments are given, components in ``axes`` from its origin; by default the origin of the
                 frame acted upon.
         """
-        self._refuse_wrenches("reactions")
+        heed("Dynamics.reactions", self)
         return find_reactions(self, q, v, tau, t, axes, point)
 
     def linear_model(
@@ -1066,7 +1067,7 @@ class Dynamics(QuantityAttributes):
                 theirs; by default chosen for good condition at the first state.
             speeds: names of the independent speeds; likewise.
         """
-        self._refuse_wrenches("linear_model")
+        heed("Dynamics.linear_model", self)
         return linear_model(self, States(self.mechanism, q, {"v": v, "tau": tau}, t), positions, speeds)
 
     def analyse(self, q: Any, t: float = 0.0, *, v: Any = None) -> Analysis:

@@ -21,6 +21,7 @@ from dalembert.errors import ArgumentError, ModelWarning, UnsupportedError
 from dalembert.fmi.unit import FunctionalUnit, Variable, legal_names
 from dalembert.kinematics.manifold import displaced, normalise_in_place, normalised, position_rate, quaternion_places
 from dalembert.model.checks import expect_path
+from dalembert.model.consumers import heed
 from dalembert.model.names import named_positions, named_velocities, position_parts, velocity_parts
 from dalembert.model.units import force_unit, parameter_units, velocity_unit
 from dalembert.printing.names import identifier
@@ -288,11 +289,7 @@ def write(
         )
     if isinstance(outputs, str) or not isinstance(outputs, Sequence):
         raise ArgumentError(f"{{argument}} = {outputs!r}: a list of quantities is needed", argument="outputs")
-    if m.contacts:
-        warnings.warn(
-            ModelWarning(f"{m.name}: contacts do not act in the FMU ({', '.join(item.name for item in m.contacts)})"),
-            stacklevel=3,
-        )
+    heed("Dynamics.fmu", dynamics, stacklevel=4)
     position, velocity = _start(dynamics, q, v)
     unit = functional_unit(dynamics, name, outputs, position, velocity)
     write_fmu(unit, expect_path(path, "fmu, path"), wanted, binary)

@@ -12,9 +12,10 @@ from dalembert.algorithms.joint_forces import TERMS, joint_forces
 from dalembert.algorithms.regressor import PARAMETERS
 from dalembert.cached import cached_property
 from dalembert.dynamics import Dynamics
-from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
 from dalembert.model.checks import real_array
+from dalembert.model.consumers import heed
 from dalembert.model.names import as_names, named_positions, named_velocities, position_names, velocity_names
 from dalembert.simulation.state import as_positive
 
@@ -59,17 +60,11 @@ class LinearTorques:
         model = mechanism.mechanism if isinstance(mechanism, Dynamics) else mechanism
         if not isinstance(model, Mechanism):
             raise ArgumentError(f"got {type(model).__name__}; give a Mechanism or its Dynamics")
-        if model.constraints or model.forces:
-            raise UnsupportedError(
-                f"{model.name!r} has constraints or force elements, which identification does not know: subtract their "
-                "forces from the measured ones, and give the mechanism without them"
-            )
         self.dynamics = mechanism if isinstance(mechanism, Dynamics) else Dynamics(mechanism)
         self.mechanism = model
-        if model.symbols or self.dynamics.parameter_names:
-            raise ArgumentError(f"{model.name!r} has symbols or parameters; substitute numbers for them first")
-        if self.dynamics.wrenches or self.dynamics.device != "cpu":
-            raise ArgumentError("identification needs a Dynamics without wrenches, for the processor")
+        heed("identification.LinearTorques", self.dynamics, stacklevel=4)
+        if self.dynamics.device != "cpu":
+            raise ArgumentError("identification needs a Dynamics for the processor")
         names = [body.name for body in model.bodies]
         moving = [name for name in names if model.tree.carriers[name][0] >= 0]
         self.unknown = tuple(moving) if unknown is None else as_names("unknown", unknown)

@@ -133,6 +133,13 @@ class Mechanism(Record):
                     own.setdefault(symbol.name, symbol)
         return tuple(own.values())
 
+    @property
+    def acting(self) -> dict[str, tuple[str, ...]]:
+        """Names of what acts unless somebody leaves it out, by part of :data:`~dalembert.model.consumers.PARTS`."""
+        named = {part: getattr(self, part) for part in ("contacts", "constraints", "forces")}
+        found = {part: tuple(item.name for item in items) for part, items in named.items()}
+        return {**found, "parameters": tuple(symbol.name for symbol in self.symbols)}
+
     @cached_property
     def digest(self) -> str:
         """SHA-256 of everything the dynamics depends on; shapes, notes and limits included."""

@@ -45,6 +45,7 @@ from dalembert.kinematics import jacobian, pose
 from dalembert.kinematics.manifold import displaced, normalised, quaternion_places
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect, expect_items, expect_real, real_array, shown
+from dalembert.model.consumers import heed
 from dalembert.model.names import as_names
 from dalembert.model.record import fingerprint
 from dalembert.native.kernel import Kernel, traced_kernel
@@ -439,12 +440,7 @@ def _dot(x: Any, y: Any) -> Any:
 def _tree_in_numbers(mechanism: Mechanism | Dynamics) -> Mechanism:
     if isinstance(mechanism, Dynamics):
         mechanism = mechanism.numbers
-    expect(mechanism, Mechanism, "inverse_kinematics, mechanism")
-    if mechanism.constraints:
-        raise ArgumentError(
-            f"{mechanism.name!r} has constraints, of which inverse kinematics knows nothing; Dynamics.assemble closes "
-            "them, with keep= for the joints that are given"
-        )
+    heed("planning.inverse_kinematics", expect(mechanism, Mechanism, "inverse_kinematics, mechanism"))
     if mechanism.symbols:
         names = ", ".join(map(str, mechanism.symbols))
         raise ArgumentError(f"{mechanism.name!r} has the symbols {names}; substitute(mechanism, values) gives numbers")

@@ -14,6 +14,7 @@ from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect, expect_real
+from dalembert.model.consumers import heed
 from dalembert.model.names import named_positions, named_velocities, position_names, velocity_names
 
 ONE_DEGREE = ("revolute", "prismatic", "helical")
@@ -125,7 +126,9 @@ def limit_use(
     if a is not None and tau is not None:
         raise ArgumentError("limit_use: a and tau both say what the efforts are; give one of them")
     if a is not None:
-        tau = (dynamics or Dynamics(model)).evaluate("inverse_dynamics", q, v, a)
+        dynamics = dynamics or Dynamics(model)
+        heed("planning.limit_use", dynamics)
+        tau = dynamics.evaluate("inverse_dynamics", q, v, a)
     known = drive_limits(model)
     beyond = np.maximum(np.maximum(known.lower - q, q - known.upper), 0)
     speed = np.abs(v) / known.speed

@@ -17,6 +17,7 @@ from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect, expect_choice
+from dalembert.model.consumers import heed
 from dalembert.model.names import named_positions, named_velocities
 
 TASKS = {"position": slice(0, 3), "rotation": slice(3, 6), "pose": slice(0, 6)}
@@ -66,6 +67,7 @@ def manipulability(
         efforts: largest effort of every velocity, nv, as what is one; with ``dynamic`` only.
     """
     dynamics = mechanism if isinstance(mechanism, Dynamics) else Dynamics(expect(mechanism, Mechanism, "mechanism"))
+    heed("planning.manipulability", dynamics)
     rows = TASKS[expect_choice(task, TASKS, "manipulability, task")]
     expect(dynamic, bool, "manipulability, dynamic")
     if efforts is not None and not dynamic:

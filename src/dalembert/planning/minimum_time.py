@@ -22,6 +22,7 @@ from dalembert.errors import ArgumentError, SingularityError
 from dalembert.kinematics.manifold import quaternions
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_real, shown
+from dalembert.model.consumers import heed
 from dalembert.model.names import named_positions, named_velocities
 from dalembert.planning.limits import drive_limits
 
@@ -102,14 +103,10 @@ def minimum_time(
     """
     dynamics = mechanism if isinstance(mechanism, Dynamics) else Dynamics(mechanism)
     model = dynamics.mechanism
-    if not dynamics.is_tree or dynamics.wrenches or quaternions(model.tree):
+    heed("planning.minimum_time", dynamics)
+    if quaternions(model.tree):
         raise ArgumentError(
-            f"{model.name!r}: paths are timed for trees of joints with rates as velocities, without wrenches; it has "
-            "constraints, force elements, wrenches, or joints with quaternions"
-        )
-    if {"damping", "friction"} & set(dynamics.include):
-        raise ArgumentError(
-            "minimum_time: damping and friction are not linear in the square of the speed; leave them out"
+            f"{model.name!r}: paths are timed for joints with rates as velocities; it has joints with quaternions"
         )
     if isinstance(points, bool) or not isinstance(points, (int, np.integer)) or points < 3:
         raise ArgumentError(f"minimum_time: points = {shown(points)}; a grid has three or more")

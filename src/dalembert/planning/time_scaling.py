@@ -19,6 +19,7 @@ import numpy as np
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
+from dalembert.model.consumers import heed
 from dalembert.model.names import named_positions, named_velocities
 from dalembert.planning.limits import drive_limits
 
@@ -58,10 +59,7 @@ def time_scaling(mechanism: Mechanism | Dynamics, q: Any, v: Any, a: Any, *, eff
         efforts: largest effort of every velocity, nv; those of the joints by default.
     """
     dynamics = mechanism if isinstance(mechanism, Dynamics) else Dynamics(mechanism)
-    if not dynamics.is_tree:
-        raise ArgumentError(
-            f"{dynamics.mechanism.name!r} has constraints or force elements: efforts do not scale like this"
-        )
+    heed("planning.time_scaling", dynamics)
     q = np.atleast_2d(named_positions(dynamics.mechanism, q, "q"))
     v, a = (np.atleast_2d(named_velocities(dynamics.mechanism, x, name)) for name, x in (("v", v), ("a", a)))
     for name, x in (("q", q), ("v", v), ("a", a)):

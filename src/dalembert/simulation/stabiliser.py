@@ -12,7 +12,7 @@ import numpy as np
 from dalembert.constraints.closure import mirrored, restored
 from dalembert.constraints.rank import NEAR_SINGULAR, UNDECIDED_DIRECTION
 from dalembert.constraints.scaling import row_units
-from dalembert.constraints.solve import restored_velocity
+from dalembert.constraints.solve import restored_velocity, solve
 from dalembert.constraints.vicinity import least_sizes
 from dalembert.constraints.violation import DRIFT_LIMIT, violation
 from dalembert.dynamics import Dynamics
@@ -140,7 +140,7 @@ class Stabiliser:
         Args:
             what: nested tuples of numbers, texts and expressions.
         """
-        keys: list[Any] = [self.dynamics.kernel("forward_dynamics").key, self.relaxation]
+        keys: list[Any] = [self.dynamics.key("forward_dynamics"), self.relaxation]
         if self.has_loops:
             keys.append(self._units)
         return hashlib.sha256(fingerprint((keys, what)).encode()).hexdigest()
@@ -277,7 +277,9 @@ class Stabiliser:
         own = self.dynamics
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # of a motion that is about to end
-                return own.solve(q, v, tau, t, wrenches=wrenches, damping=UNDECIDED_DIRECTION * own.usual_size).a
+                M, f, G, gamma = own.evaluate("terms", q, v, tau, t, wrenches=wrenches)
+                damping = UNDECIDED_DIRECTION * own.usual_size
+                return solve(M, G, f, gamma, known=own.known(q, t), damping=damping).a
         except (SingularityError, np.linalg.LinAlgError):
             return np.full(self.mechanism.nv, np.nan)
 

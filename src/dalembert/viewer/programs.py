@@ -84,7 +84,7 @@ def _fall(mechanism: Mechanism, start: np.ndarray) -> Program | None:
 
     def closed(q: Any, v: Any, t: Any) -> Any:
         system = Dynamics(mechanism, reference=start, include=terms)
-        program = system.kernel("forward_dynamics").program
+        program = system.program("forward_dynamics")
         given = {"q": q, "v": v, "tau": still, "t": t}
         return inline(program, {port.name: given[port.name] for port in program.inputs})["a"]
 
