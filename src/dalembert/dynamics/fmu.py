@@ -93,8 +93,9 @@ def functional_unit(
         listed = [*([f"{title!r} -> {legal!r}"] if legal != title else []), *changed]
         warnings.warn(ModelWarning(f"{title}: names changed for FMI: {', '.join(listed)}"), stacklevel=4)
     acting = f", under {dynamics.constraints.count} constraint rows" if dynamics.constraints.count else ""
-    if m.contacts:
-        acting += f"; contacts do not act: {', '.join(item.name for item in m.contacts)}"
+    for part in ("contacts", "limits"):
+        if names := dynamics.acting[part]:
+            acting += f"; {part} do not act: {', '.join(names)}"
     return FunctionalUnit(
         name=title,
         identifier=legal,
