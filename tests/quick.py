@@ -21,8 +21,8 @@ def some(cases: Sequence[T], count: int) -> list[T]:
 
 
 def spread(cases: Sequence[T], count: int) -> list[T]:
-    """So many of all, from the first on, at even distances."""
-    return [cases[k * len(cases) // count] for k in range(count)] if len(cases) > count else list(cases)
+    """So many of all, at even distances, and the last of all: lists go from the plain case to the hardest."""
+    return [cases[(k + 1) * len(cases) // count - 1] for k in range(count)] if len(cases) > count else list(cases)
 
 
 SLOW: dict[str, tuple[str, ...]] = {

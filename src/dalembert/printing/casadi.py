@@ -78,21 +78,12 @@ def _matrix(port: Port) -> tuple[int, int]:
 
 def _results(casadi: Any, program: Program, arguments: Sequence[Any]) -> list[Any]:
     """The outputs, as SX, of a program called on SX."""
-    operations = {
-        "neg": lambda a: -a, "add": lambda a, b: a + b, "sub": lambda a, b: a - b,
-        "mul": lambda a, b: a * b, "div": lambda a, b: a / b,
-        "sqrt": casadi.sqrt, "sin": casadi.sin, "cos": casadi.cos, "tan": casadi.tan, "exp": casadi.exp,
-        "log": casadi.log, "atan2": casadi.atan2, "abs": casadi.fabs, "min": casadi.fmin, "max": casadi.fmax,
-        "lt": lambda a, b: a < b, "le": lambda a, b: a <= b, "eq": lambda a, b: a == b,
-        "and": casadi.logic_and, "or": casadi.logic_or, "not": casadi.logic_not,
-        "select": casadi.if_else,
-    }  # fmt: skip
     elements = [
         [argument[row, column] for row in range(argument.size1()) for column in range(argument.size2())]
         for argument in arguments
     ]
     with _as_written(casadi):
-        values = interpret(program, elements, operations, casadi.SX)
+        values = interpret(program, elements, operations(casadi), casadi.SX)
     made = []
     for port, indices in zip(program.outputs, program.results):
         rows, columns = _matrix(port)
@@ -106,6 +97,23 @@ def _results(casadi: Any, program: Program, arguments: Sequence[Any]) -> list[An
         places = casadi.Sparsity.triplet(rows, columns, [row for row, _ in kept], [column for _, column in kept])
         made.append(casadi.SX(places, casadi.vertcat(*entries)) if entries else casadi.SX(rows, columns))
     return made
+
+
+def operations(casadi: Any) -> dict[str, Any]:
+    """What each operation of a program is in CasADi.
+
+    Args:
+        casadi: the module.
+    """
+    return {
+        "neg": lambda a: -a, "add": lambda a, b: a + b, "sub": lambda a, b: a - b,
+        "mul": lambda a, b: a * b, "div": lambda a, b: a / b,
+        "sqrt": casadi.sqrt, "sin": casadi.sin, "cos": casadi.cos, "tan": casadi.tan, "exp": casadi.exp,
+        "log": casadi.log, "atan2": casadi.atan2, "abs": casadi.fabs, "min": casadi.fmin, "max": casadi.fmax,
+        "lt": lambda a, b: a < b, "le": lambda a, b: a <= b, "eq": lambda a, b: a == b,
+        "and": casadi.logic_and, "or": casadi.logic_or, "not": casadi.logic_not,
+        "select": casadi.if_else,
+    }  # fmt: skip
 
 
 @contextmanager
