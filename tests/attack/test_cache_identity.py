@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import compileall
+import itertools
 import os
 import shutil
 import subprocess
@@ -71,6 +72,44 @@ def test_expressions_that_look_alike_have_code_of_their_own(pair, tmp_path, monk
         values = np.arange(2.0, 2.0 + len(dyn.parameter_names))
         mass = float(m.bodies[0].inertia.mass.subs(dict(zip(m.symbols, values))))
         assert dyn.gravity([0.3], values)[0] == pytest.approx(mass * 9.80665 * np.sin(0.3), rel=1e-3)
+
+
+def press():
+    """A mechanism in which every setting of ``Dynamics`` changes something: a four-bar with a spring that may touch."""
+    own = da.load("four_bar", parameters="default")
+    tip = own.bodies[-1].name
+    spring = da.Force("spring", "spring", "world", tip, da.Transform.from_translation([0, 0, 2]), stiffness=3.0)
+    joints = [joint.replace(damping=0.1, friction=0.2, armature=0.3) for joint in own.joints]
+    return own.replace(forces=(spring, spring.replace(name="other", stiffness=1.0)), joints=tuple(joints))
+
+
+SETTINGS = {
+    "include": [(), ("armature",), ("damping",), ("friction",), ("armature", "damping")],
+    "elements": ["all", (), ("spring",)],
+    "constraints": ["all", ()],
+    "wrenches": [(), ("world",), ("coupler",)],
+    "parameters": [(), ("spring.stiffness",), ("coupler.mass",)],
+    "method": ["multipliers", "projection"],
+    "stabilisation": [0.0, 3.0],
+    "regularisation": [0.0, 1e-6],
+}
+"""Values of settings between which programs differ."""
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_programs_that_differ_by_a_setting_have_keys_that_differ(setting):
+    """Of every quantity without options; those that a setting does not enter may share their code."""
+    quantities = ("inverse_dynamics", "bias", "mass_matrix", "forward_dynamics", "kinetic_energy", "terms",
+                  "multipliers", "element_forces", "energy", "sensitivities")  # fmt: skip
+    made = [da.Dynamics(press(), **{setting: value}) for value in SETTINGS[setting]]
+    entered = set()
+    for quantity in quantities:
+        digests = [dyn.program(quantity).digest for dyn in made]
+        keys = [dyn.key(quantity) for dyn in made]
+        for i, j in itertools.combinations(range(len(made)), 2):
+            assert (digests[i] == digests[j]) or (keys[i] != keys[j]), (quantity, SETTINGS[setting][i])
+            entered |= {quantity} if digests[i] != digests[j] else set()
+    assert entered, f"{setting} enters no quantity here"
 
 
 def test_a_key_never_gives_code_for_other_arrays(tmp_path, monkeypatch):

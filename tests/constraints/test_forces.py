@@ -22,7 +22,10 @@ from dalembert.dynamics import Dynamics
 from dalembert.errors import ModelError
 from dalembert.formats import load
 from dalembert.kinematics import jacobian, pose, position_rate
+from dalembert.model.force import FORCE_KINDS
 from dalembert.model import WORLD, Body, Force, Inertia, Joint, Limits, Mechanism, Mimic
+import meaning
+from oracle import Oracle
 from random_mechanisms import random_mechanism, random_transform
 
 seeds = st.integers(0, 10_000)
@@ -118,6 +121,27 @@ def test_wrenches_act_through_jacobians(seed):
     assert relative(found["world"], JT.T @ components[:3] + JR.T @ components[3:], scale) < 1e-11
     assert relative(found["follower"], JT.T @ R @ components[:3] + JR.T @ R @ components[3:], scale) < 1e-11
     assert relative(found["user"], 2 * found["world"], scale) < 1e-12
+
+
+@pytest.mark.parametrize("kind", FORCE_KINDS)
+def test_an_element_of_any_kind_pushes_as_its_energy_or_its_law_says(kind):
+    """Sign and size against the oracle: slopes of energies, virtual work, six particles for a body in a field; and what
+    drives need is less by it."""
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        bare = random_mechanism(rng, 4, mimic=0.4, kinds=("revolute", "prismatic", "spherical"), massless=0.0)
+        mechanism = bare.replace(forces=(meaning.force(rng, kind, bare, "f"),))
+        q, v, a = bare.random_state(rng)
+        oracle = Oracle(mechanism, t=0.7)
+        wanted = oracle.elements(q, v)["f"]
+        size = max(1.0, np.abs(wanted).max())
+        (found,) = generalised_forces(mechanism, q, v, 0.7).values()
+        np.testing.assert_allclose(found, wanted, atol=1e-6 * size)
+        helped, alone = Dynamics(mechanism), Dynamics(bare)
+        less = alone.evaluate("inverse_dynamics", q, v, a) - helped.evaluate("inverse_dynamics", q, v, a, 0.7)
+        np.testing.assert_allclose(less, wanted, atol=1e-6 * size)
+        stored = ForceSet(mechanism, "all").energy(State(mechanism, q))
+        np.testing.assert_allclose(float(stored), oracle.stored(q), rtol=1e-6, atol=1e-12)
 
 
 def slide(*forces):
