@@ -14,6 +14,7 @@ from constraint_cases import STEP, at, relative, simulated
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import meaning
 from dalembert.algebra import scalar
 from dalembert.algebra.transform import Transform
 from dalembert.constraints import ForceSet, State, coordinate_symbols, generalised_forces
@@ -22,9 +23,8 @@ from dalembert.dynamics import Dynamics
 from dalembert.errors import ModelError
 from dalembert.formats import load
 from dalembert.kinematics import jacobian, pose, position_rate
-from dalembert.model.force import FORCE_KINDS
 from dalembert.model import WORLD, Body, Force, Inertia, Joint, Limits, Mechanism, Mimic
-import meaning
+from dalembert.model.force import FORCE_KINDS
 from oracle import Oracle
 from random_mechanisms import random_mechanism, random_transform
 

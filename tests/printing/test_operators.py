@@ -199,6 +199,23 @@ def test_every_operation_is_printed_as_what_it_is(tmp_path, run):
             np.testing.assert_allclose(np.asarray(found[op], float), wanted, rtol=1e-14, atol=1e-16, err_msg=op)
 
 
+FUSED = {
+    "muladd": lambda a, b: a * b + (a + b), "mulsub": lambda a, b: (a + 1) * b - (a + b),
+    "submul": lambda a, b: a + b - (a + 2) * b, "negmul": lambda a, b: -((a + 3) * b) - (a + b),
+    "square": lambda a, b: a * a, "over": lambda a, b: 1 / b,
+}  # fmt: skip
+"""What printers and processors have a form of its own for, where a product is used once."""
+
+
+@pytest.mark.parametrize("run", RUN.values(), ids=RUN)
+def test_sums_of_products_keep_their_signs(tmp_path, run):
+    program = trace(lambda a, b: {name: form(a, b) for name, form in FUSED.items()}, {"a": (), "b": ()}, "each")
+    found = run(program, ANYWHERE, tmp_path)
+    for name, form in FUSED.items():
+        wanted = [form(*point) for point in ANYWHERE]
+        np.testing.assert_allclose(np.asarray(found[name], float), wanted, rtol=1e-14, atol=1e-15, err_msg=name)
+
+
 @pytest.mark.parametrize("op", LATEX)
 def test_every_operation_is_mathematics(op):
     single = trace(lambda a, b: {"y": each_operation(a, b)[op]}, {"a": (), "b": ()}, "each")

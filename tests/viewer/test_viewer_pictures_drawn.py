@@ -14,11 +14,12 @@ import pytest
 
 import dalembert as da
 from dalembert.cli.application import main
-from dalembert.errors import ArgumentError, MissingExtraError
+from dalembert.errors import ArgumentError, MissingExtraError, ModelError
 from dalembert.viewer import film, picture
 from dalembert.viewer.meshes import Meshes
 from dalembert.viewer.picture import FINER, OPENING, Studio
 from dalembert.viewer.raster import corner_normals, png, rasterise, unit
+from dalembert.viewer.scene import scene
 from dalembert.viewer.solids import figure, rod, solid
 
 FILMS = importlib.util.find_spec("imageio") is not None
@@ -49,6 +50,32 @@ def test_solids_are_closed_and_have_their_volume(kind, size, exact):
     places = np.unique(np.round(vertices, 9), axis=0, return_inverse=True)[1].reshape(-1)[edges]
     ways = {tuple(edge) for edge in places.tolist() if edge[0] != edge[1]}
     assert all((b, a) in ways for a, b in ways)  # every edge belongs to two triangles, once in each direction
+
+
+@pytest.mark.parametrize("kind", ["points", "cone", "Box"])
+def test_a_shape_without_a_picture_is_refused_and_not_drawn_as_another(kind):
+    body = da.Body("b", da.Inertia.sphere(1, 0.1), shapes=(da.Shape(kind, (0.1, 0.2, 0.3)),))
+    mechanism = da.Mechanism("m", [body], [da.Joint("j", "revolute", "world", "b")])
+    with pytest.raises(ModelError, match="body 'b': there is no picture of a shape of kind"):
+        scene(mechanism, mechanism.neutral, Meshes(mechanism))
+    with pytest.raises(ArgumentError, match="no solid"):
+        solid(kind, [0.1, 0.2, 0.3])
+
+
+@pytest.mark.parametrize("at", [[0, 0, 0], [1.0, 2.0, 3.0]])
+def test_shapes_are_where_bodies_and_placements_put_them(at):
+    """Bodies that are fixed to a carrier have the carrier's link, and a place in it."""
+    box = da.Shape("box", (0.2, 0.4, 0.6), da.Transform.from_rpy_xyz([0, 0, math.pi / 2], at))
+    bodies = [da.Body("a", da.Inertia.sphere(1, 0.1)), da.Body("b", da.Inertia.box(2, [0.6, 0.8, 1.0]), shapes=(box,))]
+    aside = da.Transform.from_rpy_xyz([math.pi / 2, 0, 0], [0, 0, 5])
+    joints = [da.Joint("j", "revolute", "world", "a"), da.Joint("k", "fixed", "a", "b", aside)]
+    mechanism = da.Mechanism("m", bodies, joints)
+    found = scene(mechanism, mechanism.neutral, Meshes(mechanism))["bodies"][1]
+    (drawn,) = found["shapes"]
+    placed = aside @ box.placement
+    np.testing.assert_allclose(drawn["at"], [*placed.rotation.flat, *placed.translation], atol=1e-9)
+    # A homogeneous ellipsoid of the inertia of a box has its edges, times sqrt(5/12).
+    np.testing.assert_allclose(sorted(found["ellipsoid"]["axes"]), np.array([0.6, 0.8, 1.0]) * math.sqrt(5 / 12))
 
 
 def test_pixels_are_those_whose_middle_a_triangle_covers():

@@ -11,6 +11,7 @@ import numpy as np
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ModelError
 from dalembert.model import WORLD, Body, Mechanism
+from dalembert.model.checks import expect_choice
 from dalembert.model.names import position_names, velocity_names
 from dalembert.text.layout import printable
 from dalembert.viewer.meshes import Meshes
@@ -18,6 +19,10 @@ from dalembert.viewer.touching import collision_shapes, floor, grounds
 
 TURN, REACH = math.pi, 1.0
 """How far sliders of joints without limits go: rad, and m times the size of the mechanism."""
+
+
+DRAWN = ("box", "sphere", "ellipsoid", "cylinder", "capsule", "mesh")
+"""Kinds of shapes of bodies that have a picture."""
 
 
 def scene(mechanism: Mechanism, q: np.ndarray, meshes: Meshes) -> dict[str, Any]:
@@ -117,6 +122,7 @@ def _body(body: Body, link: int, at: Transform, meshes: Meshes) -> dict[str, Any
     inertia = body.inertia
     found: dict[str, Any] = {"name": printable(body.name), "link": link, "at": pose(at), "shapes": []}
     for shape in body.shapes:
+        expect_choice(shape.kind, DRAWN, f"body {body.name!r}: there is no picture of a shape of kind", ModelError)
         drawn: dict[str, Any] = {
             "kind": shape.kind,
             "size": numbers(shape.size),

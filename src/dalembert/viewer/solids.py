@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra.transform import Transform
+from dalembert.errors import ArgumentError
 from dalembert.kinematics.frames import link_poses
 from dalembert.model import Mechanism
 from dalembert.viewer.meshes import Meshes, coarsened
@@ -265,6 +266,8 @@ def solid(kind: str, size: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
         middle = np.linspace(-half, half, ALONG + 1)[1:-1]
         profile = np.concatenate([lower[0], np.full(len(middle), radius), lower[0][::-1]])
         return _turned(profile, np.concatenate([lower[1], middle, -lower[1][::-1]]), np.ones(3))
+    if kind != "cylinder":
+        raise ArgumentError(f"there is no solid of kind {kind!r}")
     middle = np.linspace(-half, half, ALONG + 1)
     profile = np.concatenate([[0.0], np.full(ALONG + 1, radius), [0.0]])
     return _turned(profile, np.concatenate([[-half], middle, [half]]), np.ones(3))

@@ -87,7 +87,8 @@ class Figure {
     if (kind === "box") geometry = new THREE.BoxGeometry(s[0], s[1], s[2]);
     else if (kind === "sphere" || kind === "ellipsoid") geometry = new THREE.SphereGeometry(1, 40, 24);
     else if (kind === "capsule") geometry = new THREE.CapsuleGeometry(s[0], s[1], 12, 32);
-    else geometry = new THREE.CylinderGeometry(s[0], s[0], s[1], 48);
+    else if (kind === "cylinder") geometry = new THREE.CylinderGeometry(s[0], s[0], s[1], 48);
+    else throw new Error(`there is no solid of kind ${kind}`);
     if (kind === "cylinder" || kind === "capsule") geometry.rotateX(Math.PI / 2);
     const mesh = new THREE.Mesh(geometry, material);
     if (kind === "sphere") mesh.scale.setScalar(s[0]);
