@@ -471,7 +471,7 @@ def seen_by(fault: Fault) -> tuple[str, float]:
             "PYTHONPATH": str(folder / "src"), "HYPOTHESIS_PROFILE": "quick", "PYTHONDONTWRITEBYTECODE": "1",
             "DALEMBERT_CACHE": str(folder / "cache"),
         }  # fmt: skip
-        options = "-m pytest -x -q --tb=no -rfE -p no:xdist -p no:cacheprovider -m".split()
+        options = ["-m", "pytest", "-x", "-q", "--tb=no", "-rfE", "-p", "no:xdist", "-p", "no:cacheprovider", "-m"]
         command = [sys.executable, *options, "not slow", *fault.tests]
         try:
             done = subprocess.run(
