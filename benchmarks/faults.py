@@ -2,8 +2,8 @@
 
 ``benchmarks/mutations.py`` changes the algorithms and the kinematics site by site, under exact laws; the other rooms
 have no such laws, and so this list: a sign, an order, an operator, a setting that is forgotten. Each fault is planted
-in a copy of the tree, and the tests named beside it run there as ``make test`` runs them. A fault that no test sees is a
-hole, and the script ends with 1.
+in a copy of the tree, and the tests named beside it run there as ``make test`` runs them. A fault that no test sees is
+a hole, and the script ends with 1.
 
     python benchmarks/faults.py [--only TEXT ...] [--to docs/benchmarks/faults.txt]
 """
