@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import dalembert as da
 from contact.scenes import G, block
 from dalembert.algebra import arrays
+from dalembert.algebra.transform import Transform
 from dalembert.contact import cones
 from dalembert.errors import SimulationWarning
 from dalembert.model import WORLD, Body, Contact, Inertia, Joint, Mechanism, Shape
@@ -108,3 +110,63 @@ def test_both_solvers_find_the_same_where_there_is_one_solution():
     by_newton = da.simulate(table, start, v, t=0.2, sweeps=8, solver="newton")
     np.testing.assert_allclose(by_newton.v[-1], by_sweeps.v[-1], atol=1e-9)
     np.testing.assert_allclose(by_newton.contacts.forces, by_sweeps.contacts.forces, atol=1e-6)
+
+
+def column(masses: list[float]) -> Mechanism:
+    """Balls on slides along z, one on top of the other, the first on the ground."""
+    names, sphere, z = [f"ball {k}" for k in range(len(masses))], Shape("sphere", (0.05,)), np.array([0.0, 0.0, 1.0])
+    bodies = tuple(Body(name, Inertia.sphere(mass, 0.05)) for name, mass in zip(names, masses))
+    joints = tuple(
+        Joint(f"slide {k}", "prismatic", WORLD, name, Transform.from_translation((0, 0, 0.05 + 0.1 * k)), axis=z)
+        for k, name in enumerate(names)
+    )
+    ground = Contact("ground", names[0], WORLD, sphere, friction=0.5)
+    between = (Contact(f"{a} on {b}", a, b, sphere, sphere, friction=0.5) for b, a in pairwise(names))
+    return Mechanism("column", bodies, joints, contacts=(ground, *between))
+
+
+@pytest.mark.parametrize("masses", [[1, 1e4], [1, 10, 1e2, 1e3]], ids=len)
+def test_sweeps_that_end_too_early_bring_in_no_energy(masses):
+    """Ten sweeps are too few for something heavy on something light; a warning says so, and nothing flies apart."""
+    with pytest.warns(SimulationWarning, match="give more sweeps"):
+        motion = da.rollout(column(masses), None, None, 300, every=1).trajectory()
+    gain = motion.energy - motion.energy[0]
+    assert not motion.contacts.converged
+    assert gain.max() < 1e-9 * sum(masses)
+
+
+def test_where_nothing_is_gained_nothing_is_scaled():
+    """Bits of steps that lose energy, converged or not, do not change; nor do those of another island."""
+    rng = np.random.default_rng(0)
+    half = rng.normal(size=(4, 4))
+    A = half @ half.T + np.eye(4)
+    whole = np.kron(np.eye(2), A).tolist()
+    w = [-1.0, 0.3, -0.2, 0.1] * 2
+    problem = cones.ConeProblem(whole, w, {0: 0.0, 3: 0.1, 4: 0.0, 7: 0.1}, [(0, (1, 2), 0.5), (4, (5, 6), 0.5)])
+    p = problem.solved([0.0] * 8, 50)
+    wild = [*p[:4], *(10 * x for x in p[4:])]
+    kept, gained = problem.without_gain(wild, (np.array(whole) @ wild).tolist())
+    assert kept[:4] == p[:4] and kept[4:] != wild[4:]
+    np.testing.assert_allclose(gained, np.array(whole) @ kept, atol=1e-12)
+    bound = np.array([problem.bounds.get(k, 0.0) for k in range(8)])
+    assert abs(np.dot(kept[4:], (np.array(w) + gained - bound)[4:])) < 1e-12
+    for share in (0.0, 0.3, 1.0):
+        few = [share * x for x in p]
+        assert problem.without_gain(few, (np.array(whole) @ few).tolist())[0] == few
+
+
+def test_newton_stays_where_rounding_does_not_decide():
+    """The corners of a box that turns about its middle sank in and shall all rise: no impulses do that, and ever larger
+    ones come ever nearer, until nothing but rounding is left of the velocities."""
+    rows: list[list[float]] = []
+    for x, y in ((-0.1, -0.1), (0.1, -0.1), (-0.1, 0.1), (0.1, 0.1)):
+        moves = [np.cross(axis, [x, y, -0.1]) for axis in np.eye(3)[:2]]
+        rows += [[move[k] for move in moves] for k in (2, 0, 1)]
+    J, v, p = np.array(rows), np.array([0.1, -0.1]), [0.0] * 12
+    A = J @ J.T / 0.004
+    for _ in range(30):
+        disks = [(k, (k + 1, k + 2), 0.3) for k in range(0, 12, 3)]
+        problem = cones.ConeProblem(A.tolist(), (J @ v).tolist(), dict.fromkeys(range(0, 12, 3), 1e-3), disks)
+        p = problem.solved(p, 5, "newton")
+        v = v + J.T @ p / 0.004
+    assert max(p) < 1e8

@@ -34,8 +34,13 @@ from dalembert.contact.sweeps import after_sweeps
 NEVER = -1e30
 """A bound that no velocity reaches."""
 
-SMALL = 1e-13
-"""What is added to 2 x 2 blocks relative to their trace: a mechanism that moves in a plane has a zero in it."""
+SMALL, HELD_SMALL = 1e-13, 1e-11
+"""Of the mobility of a whole point: below it a row is idle, since nothing but rounding moves along it; the second where
+equalities take the rest away.
+"""
+
+GAIN = 1e-9
+"""Of the energy that impulses move: a gain below it is rounding."""
 
 PROXIMAL = 1e-4, 1e-1, 0.1, 1e-6, 1e-12
 """Added to the diagonal in Newton's steps, relative to it: at first, the most, the factor after a step that
@@ -43,6 +48,11 @@ was taken, that after one that was not, and the least.
 
 Of impulses that are not unique the least change is taken; it costs a factor of this over the smallest eigenvalue. Large
 ones go safely where several points share a force, small ones quickly where the problem is ill-conditioned.
+"""
+
+REACH = 1e9
+"""How many times the velocities of a problem an impulse may be worth by itself: rounding would decide about more. Rows
+that contradict each other, such as two ends of a seesaw that both sank in, lead Newton's steps there.
 """
 
 SOLVERS = {
@@ -61,6 +71,11 @@ AT_ONCE = 6
 class ConeProblem:
     """Rows with laws, and local inverses of their blocks.
 
+    A row may be idle: a slider along x cannot move along the normal of a floor, sliders along one line cannot move
+    along their tangents, and a given motion leaves nothing free. Some zeros are known from the tree, others only as
+    numbers. An idle normal cannot push: its bound is :data:`NEVER`, and so there is no friction either. The mobility of
+    other idle rows is :data:`SMALL` times that of their point, so that every block has an inverse.
+
     Args:
         A: the Delassus matrix; in problems of other origin it need not be symmetric.
         without: velocities along the rows without impulses.
@@ -70,6 +85,7 @@ class ConeProblem:
         dry: by row the largest impulse.
         angles: which rows are angles per second.
         twisting: what it takes to follow the twists of bodies on many points, where that is quicker.
+        sizes: what the diagonal of A would be if no equality held anything; the diagonal itself by default.
     """
 
     def __init__(
@@ -82,13 +98,37 @@ class ConeProblem:
         dry: Mapping[int, Scalar] | None = None,
         angles: set[int] | frozenset[int] = frozenset(),
         twisting: Twisting | None = None,
+        sizes: Sequence[Scalar] | None = None,
     ):
-        self.A, self.without, self.angles, self.twisting = A, without, angles, twisting
+        self.without, self.angles, self.twisting = without, angles, twisting
+        self.A = A = [list(row) for row in A]
         self.empty = [scalar.is_zero(A[k][k]) for k in range(len(A))]
-        self.steps = [0 if nothing else 1 / A[k][k] for k, nothing in enumerate(self.empty)]
-        self.bounds = {k: b for k, b in bounds.items() if not self.empty[k]}
+        part = SMALL if sizes is None else HELD_SMALL
+        sizes = [A[k][k] for k in range(len(A))] if sizes is None else sizes
+        parts = {k: [k] for k in range(len(A))}  # what the mobility of a row is compared with
+        for normal, rows, _ in disks:
+            parts[normal] += rows if rows[0] not in angles else ()
+        for normal, rows, _ in disks:
+            parts |= dict.fromkeys(rows, list(rows) if rows[0] in angles else parts[normal])
+        least = [0 if nothing else _least([sizes[j] for j in parts[k]], part) for k, nothing in enumerate(self.empty)]
+
+        def bounded(k: int, end: Scalar) -> Scalar:
+            """The bound of a row that can push."""
+            return scalar.select(above(A[k][k], least[k]), end, NEVER) if _reached(end) else end
+
+        self.bounds = {k: bounded(k, b) for k, b in bounds.items() if not self.empty[k]}
         self.coefficients: dict[int, Scalar] = {}  # by first row of a disk
         self.disks: list[tuple[int, tuple[int, ...]]] = []  # row of the normal, rows of the disk
+        self.ranges = {
+            k: (bounded(k, lower), bounded(k, upper))
+            for k, (lower, upper) in (ranges or {}).items()
+            if not self.empty[k]
+        }
+        self.dry = {k: most for k, most in (dry or {}).items() if not self.empty[k]}
+        for k, nothing in enumerate(self.empty):
+            if not nothing:
+                A[k][k] = scalar.maximum(A[k][k], least[k])
+        self.steps = [0 if nothing else 1 / A[k][k] for k, nothing in enumerate(self.empty)]
         self.discs: dict[int, tuple[Scalar, ...]] = {}  # entries of the inverse, and the step of gradients
         for normal, rows, coefficient in disks:
             own = tuple(row for row in rows if not self.empty[row])
@@ -96,8 +136,6 @@ class ConeProblem:
                 self.disks.append((normal, own))
                 self.coefficients[own[0]] = coefficient
                 self.discs[own[0]] = _local(A, own)
-        self.ranges = {k: ends for k, ends in (ranges or {}).items() if not self.empty[k]}
-        self.dry = {k: most for k, most in (dry or {}).items() if not self.empty[k]}
 
     HELD = ("A", "without", "steps", "bounds", "coefficients", "discs", "ranges", "dry", "twisting")
     """What a sweep reads."""
@@ -113,6 +151,26 @@ class ConeProblem:
         if solver == "gauss-seidel":
             return after_sweeps(self, begin, sweeps, "swept")
         return self.brought_back(after_sweeps(self, [*begin, PROXIMAL[0]], sweeps, "newton_swept")[:-1])
+
+    def without_gain(self, p: list[Scalar], gained: list[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
+        """Impulses that bring in no more energy than the bounds allow, and A p of these; see :func:`without_gain`.
+
+        Args:
+            p: impulses after the last sweep.
+            gained: A p.
+        """
+        worth: list[Scalar] = []
+        for k, x in enumerate(p):
+            end: Scalar = self.bounds.get(k, 0)
+            if k in self.ranges:
+                lower, upper = self.ranges[k]
+                end = scalar.select(above(x, 0), lower, -upper)
+            worth.append(x * (end - self.without[k]))
+        return without_gain(p, gained, worth, [x * y for x, y in zip(p, gained)], self._islands())
+
+    def _islands(self) -> list[list[int]]:
+        there = [[k] for k, nothing in enumerate(self.empty) if not nothing]
+        return islands(self.A, [*there, *([k, *disk] for k, disk in self.disks)])
 
     def swept(self, now: list[Scalar]) -> list[Scalar]:
         """The impulses after one sweep."""
@@ -215,6 +273,7 @@ class ConeProblem:
         last = above(by_first, by_second)
         tried = [x if x is y else scalar.select(last, y, x) for x, y in zip(first, second)]
         better = above(by_sweep, scalar.minimum(by_first, by_second))
+        better = better & above(REACH * self._speed(), self._largest(tried))
         chosen = [x if x is y else scalar.select(better, y, x) for x, y in zip(swept, tried)]
         _, most, less, jump, least = PROXIMAL
         good = scalar.maximum(proximal * less, least)
@@ -232,6 +291,21 @@ class ConeProblem:
         p, (by_last, _, proximal) = now[:n], now[2 * n :]
         u = self.velocities(p)
         return [*self._newton(p, u, proximal), *p, self._violation(p, u), by_last, proximal]
+
+    def _speed(self) -> Scalar:
+        """The largest velocity that the problem speaks of."""
+        ends = [*self.bounds.values(), *(end for both in self.ranges.values() for end in both)]
+        largest: Scalar = 0
+        for x in [*map(scalar.absolute, self.without), *ends]:
+            largest = scalar.maximum(largest, x)
+        return largest
+
+    def _largest(self, p: Sequence[Scalar]) -> Scalar:
+        """The largest velocity that an impulse gives its own row."""
+        largest: Scalar = 0
+        for k, x in enumerate(p):
+            largest = scalar.maximum(largest, scalar.absolute(x * self.A[k][k]))
+        return largest
 
     def velocities(self, p: Sequence[Scalar]) -> list[Scalar]:
         """Along all rows, u = w + A p."""
@@ -333,6 +407,56 @@ class ConeProblem:
                 K[k][j] = scalar.select(pressed, scalar.select(inside, stick, slides), int(j == k))
             slid = radius * w[i] - p[k]
             right[k] = scalar.select(pressed, scalar.select(inside, -u[k], slid), -p[k])
+
+
+def without_gain(
+    p: list[Scalar], gained: list[Scalar], worth: list[Scalar], moved: list[Scalar], islands: list[list[int]]
+) -> tuple[list[Scalar], list[Scalar]]:
+    """Impulses that bring in no more energy than the law allows, and A p of these.
+
+    Impulses change the kinetic energy by p (w + u)/2 = p b + (p A p/2 - p (b - w)). Bounds allow p b, which rebounds
+    and taking away depths bring in; the rest is never positive where the law holds, because normals end at their bounds
+    or without an impulse, and friction opposes the slip. Sweeps that end too early may leave it positive, and bodies of
+    very different masses then fly apart. In that case all impulses of the island, which stay in their cones, are scaled
+    down to where the rest is least, p A p = p (b - w). The residual, which is that of the scaled impulses, reports it.
+    Elsewhere nothing changes, to the bit.
+
+    Args:
+        p: impulses after the last sweep.
+        gained: A p.
+        worth: p (b - w), row by row.
+        moved: p A p, row by row; of soft rows p (A + R) p.
+        islands: rows that act on each other.
+    """
+    p, gained = list(p), list(gained)
+    for island in islands:
+        wanted = scalar.maximum(sum((worth[k] for k in island), 0), 0)
+        taken: Scalar = sum((moved[k] for k in island), 0)
+        gains = above(taken * (1 - GAIN), 2 * wanted)
+        share = scalar.select(gains, wanted / scalar.select(gains, taken, 1), 1)
+        for k in island:
+            p[k], gained[k] = p[k] * share, gained[k] * share
+    return p, gained
+
+
+def islands(A: list[list[Scalar]], blocks: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Rows that act on each other, as far as the tree says so.
+
+    Args:
+        A: the Delassus matrix.
+        blocks: rows that belong together in any case.
+    """
+    found: list[list[int]] = []
+    for block in blocks:
+        near = [x for x in found if any(i == j or not scalar.is_zero(A[i][j]) for i in x for j in block)]
+        found = [x for x in found if x not in near] + [sorted({k for x in (*near, block) for k in x})]
+    return found
+
+
+def _least(sizes: list[Scalar], part: float) -> Scalar:
+    """A mobility below which a row is idle, of those of its point."""
+    size: Scalar = sum(sizes)
+    return part * scalar.select(above(size, 0), size, 1)
 
 
 def _reached(end: Scalar) -> bool:

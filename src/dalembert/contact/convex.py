@@ -31,6 +31,7 @@ from dalembert.algebra.transform import Transform
 from dalembert.algorithms.triangular import TreeFactors
 from dalembert.constraints.known_rank import dot
 from dalembert.constraints.state import State
+from dalembert.contact.cones import SMALL, islands, without_gain
 from dalembert.contact.pairs import above
 from dalembert.contact.rigid import OPEN, SLIDES, STICKS, Delassus, Equalities, RigidStep
 from dalembert.contact.rows import ContactSet, RowsNow
@@ -234,7 +235,8 @@ def convex_step(
     before, without = delassus.along_rows(v), delassus.along_rows(free)
     problem = _SoftProblem(layout, rows, delassus.A, before, without, h, weights)
     p = problem.solved(impulses, sweeps)
-    after = [x + y for x, y in zip(without, delassus.gained(p))]
+    p, gained = problem.without_gain(p, delassus.gained(p))
+    after = [x + y for x, y in zip(without, gained)]
     residual, impulse_residual = problem.residuals(p)
     mean = [(x + y) / 2 for x, y in zip(before, after)]
     pressing = [*(cone.rows[0] for cone in problem.cones[: len(layout.points)]), *layout.limit_rows]
@@ -304,7 +306,6 @@ class _SoftProblem:
                 softness.append(hard if coefficient == "friction" else hard * first * first / (mu * mu))
         wanted = [h * (-b * before[row]) for row in rows]
         wanted[0] = wanted[0] - h * k * d * now.gap
-        active = scalar.select(above(0, now.gap), 1, 0)
         block = [
             [
                 scales[i] * scales[j] * (self.A[rows[i]][rows[j]] + (softness[i] if i == j else 0))
@@ -315,7 +316,10 @@ class _SoftProblem:
         bound: Scalar = 0
         for line in block:  # of the largest eigenvalue, by Gershgorin
             bound = scalar.maximum(bound, sum(scalar.absolute(x) for x in line))
-        return _Cone(tuple(rows), tuple(scales), tuple(softness), tuple(wanted), active, 1 / bound)
+        pushes = above(block[0][0], SMALL * bound)  # neither its body nor its softness need give way
+        active = scalar.select(above(0, now.gap), scalar.select(pushes, 1, 0), 0)
+        step = 1 / scalar.select(pushes, bound, 1)
+        return _Cone(tuple(rows), tuple(scales), tuple(softness), tuple(wanted), active, step)
 
     def _single(
         self, row: int, softness: Scalar, wanted: Scalar, active: Scalar, least: Scalar | None, most: Scalar | None
@@ -341,6 +345,20 @@ class _SoftProblem:
             return [p[k] for k in cone.rows]
         part = scalar.maximum if cone.least is not None else scalar.minimum
         return [part(p[cone.rows[0]], 0)]
+
+    def without_gain(self, p: list[Scalar], gained: list[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
+        """Impulses for which the function is not larger than without any, and A p of these.
+
+        Args:
+            p: impulses after the last sweep.
+            gained: A p.
+        """
+        worth, moved = [0] * len(p), [x * y for x, y in zip(p, gained)]
+        for cone in self.cones:
+            for k, x, soft, wanted in zip(cone.rows, self._own(cone, p), cone.softness, cone.wanted):
+                worth[k] = worth[k] + x * (wanted - self.change[k])
+                moved[k] = moved[k] + soft * x * x
+        return without_gain(p, gained, worth, moved, islands(self.A, [cone.rows for cone in self.cones]))
 
     HELD = ("A", "change", "cones")
     """What a sweep reads."""

@@ -121,6 +121,7 @@ class Delassus:
 
     Attributes:
         inner: C M^-1 C^T of the carriers.
+        sizes: of every row what its mobility would be of size without the equalities; None where there are none.
     """
 
     def __init__(self, factors: TreeFactors, carriers: Carriers, equalities: Equalities | None = None):
@@ -132,7 +133,9 @@ class Delassus:
         for i in range(count):
             for j in range(i, count):
                 inner[i][j] = inner[j][i] = dot(scaled[i], self._inwards[j])
+        self.sizes: list[Scalar] | None = None
         if equalities is not None and len(equalities.G):
+            self.sizes = [sum((x * x * inner[c][c] for c, x in share.items()), 0) for share in carriers.shares]
             self._held = [list(factors.inwards(row)) for row in equalities.G]
             held = [_scaled(y, factors) for y in self._held]
             S = [[dot(x, y) for y in self._held] for x in held]
@@ -222,9 +225,10 @@ def rigid_step(
     delassus = Delassus(factors, rows.carriers, equalities)
     before, without = delassus.along_rows(v), delassus.along_rows(free)
     twisting = Twisting.of(rows.carriers, delassus.inner, delassus.of_carriers(free), delassus.answers)
-    problem = ContactProblem(layout, rows, delassus.A, before, without, h, twisting)
+    problem = ContactProblem(layout, rows, delassus.A, before, without, h, twisting, delassus.sizes)
     p = problem.solved(impulses, sweeps, solver)
-    after = [x + y for x, y in zip(without, delassus.gained(p))]
+    p, gained = problem.without_gain(p, delassus.gained(p))
+    after = [x + y for x, y in zip(without, gained)]
     residual, impulse_residual = problem.residuals(p, after)
     losses = problem.losses(p, before, after)
     normals = [point.normal for point in layout.points]
@@ -254,12 +258,12 @@ class ContactProblem(ConeProblem):
         A: the Delassus matrix.
         before: J v.
         without: J v*.
-        twisting: see :class:`~dalembert.contact.cones.ConeProblem`.
+        twisting, sizes: see :class:`~dalembert.contact.cones.ConeProblem`.
     """
 
     def __init__(
         self, layout: ContactSet, rows: RowsNow, A: list[list[Scalar]], before: list[Scalar],
-        without: list[Scalar], h: Scalar, twisting: Twisting | None = None,
+        without: list[Scalar], h: Scalar, twisting: Twisting | None = None, sizes: Sequence[Scalar] | None = None,
     ):  # fmt: skip
         self.layout, self.before = layout, before
         self.pushes: dict[int, Scalar] = {}
@@ -276,15 +280,15 @@ class ContactProblem(ConeProblem):
         dry = {k: h * f for k, f in zip(layout.dry_rows, rows.dry)}
         angles = {k for k, row in enumerate(layout.rows) if row.unit == "angle"}
         ends = {k: (lower[1], upper[1]) for k, (lower, upper) in ranges.items()}
-        super().__init__(A, without, bounds, disks, ends, dry, angles, twisting)
+        super().__init__(A, without, bounds, disks, ends, dry, angles, twisting, sizes)
         self.ended = {k: (lower[0], upper[0]) for k, (lower, upper) in ranges.items() if not self.empty[k]}
 
     def modes(self, p: list[Scalar], u: list[Scalar]) -> list[Scalar]:
         """Open where nothing presses; sliding where friction is at its limit, if there is slip at all."""
         found: list[Scalar] = []
+        straight = {normal: disk for normal, disk in self.disks if disk[0] not in self.angles}
         for point in self.layout.points:
-            tangents = next((rows for rows, kind in point.disks if kind == "friction"), ())
-            tangents = tuple(k for k in tangents if not self.empty[k])
+            tangents = straight.get(point.normal, ())
             pressed = above(p[point.normal], 0)
             if not tangents:
                 found.append(scalar.select(pressed, SLIDES, OPEN) if point.normal in self.bounds else OPEN)

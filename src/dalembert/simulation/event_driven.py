@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.contact.cones import PROXIMAL, ConeProblem
+from dalembert.contact.cones import HELD_SMALL, PROXIMAL, ConeProblem
 from dalembert.errors import SimulationWarning
 from dalembert.kinematics.manifold import displaced, normalise_in_place
 from dalembert.simulation.contact_history import MEASURES, ContactHistory
@@ -130,10 +130,12 @@ class Instant:
         self.free, M, G, self.J, self.bias, self.rate, self.distances, self.numbers = found
         self.v, self.u = v, self.J @ v
         inverse = np.linalg.inv(M)
+        self.sizes = np.einsum("ri,ij,rj->r", self.J, inverse, self.J)
         if len(G):
             held = G @ inverse
             inverse = inverse - held.T @ np.linalg.pinv(held @ G.T, rcond=1e-10, hermitian=True) @ held
         self.inverse = inverse
+        self.mobility = np.einsum("ri,ij,rj->r", self.J, inverse, self.J)
 
     def push(self, forces: np.ndarray) -> np.ndarray:
         """Change of velocities by impulses along all rows, or of accelerations by forces."""
@@ -197,8 +199,14 @@ class ContactEvents:
         return float(now.numbers[self.frictions[d].rows[0]])
 
     def touching(self, now: Instant) -> list[int]:
-        """Unilateral rows without a gap."""
-        return [i for i in range(len(self.unilateral)) if self.gap(now, i) <= TOUCH]
+        """Unilateral rows without a gap that can push."""
+        return [i for i in range(len(self.unilateral)) if self.gap(now, i) <= TOUCH and self.pushes(now, i)]
+
+    def pushes(self, now: Instant, i: int) -> bool:
+        """Whether anything moves along a unilateral row; see :class:`~dalembert.contact.cones.ConeProblem`."""
+        one = self.unilateral[i]
+        size = sum(now.sizes[list(x.rows)].sum() for x in self.frictions if x.owner == i and len(x.rows) == 2)
+        return bool(now.mobility[one.row] > HELD_SMALL * (now.sizes[one.row] + size))
 
     # ------------------------------------------------------------------------------------------------ forces in a mode
 
@@ -253,7 +261,7 @@ class ContactEvents:
     def holds(self, now: Instant, modes: Modes) -> bool:
         """Whether modes may go on at a state: no gap closes, no force pulls, no friction is beyond its cone."""
         for i in range(len(self.unilateral)):
-            if i not in modes.closed and self.gap(now, i) < 0 and self.speed(now, i) < 0:
+            if i not in modes.closed and self.gap(now, i) < 0 and self.speed(now, i) < 0 and self.pushes(now, i):
                 return False
         for d, direction in modes.slides.items():
             if now.u[list(self.frictions[d].rows)] @ direction < -1e-3 * REST:
@@ -344,14 +352,10 @@ class ContactEvents:
         sliding = {self.frictions[d].owner for d in modes.slides}
         bad = [
             self.unilateral[i].name for k, i in enumerate(modes.closed)
-            if i in sliding and K[k, k] <= 1e-9 * self._mobility(now, i)
+            if i in sliding and K[k, k] <= 1e-9 * now.mobility[self.unilateral[i].row]
         ]  # fmt: skip
         if bad:
             raise Paradox(bad)
-
-    def _mobility(self, now: Instant, i: int) -> float:
-        row = now.J[self.unilateral[i].row]
-        return float(row @ now.inverse @ row)
 
     # -------------------------------------------------------------------------------------------------------- impacts
 
