@@ -4,10 +4,9 @@ Along a path q(s), with x = sdot^2 and u = sddot,
 
     tau = (M q') u + (M q'' + c(q, q')) x + gravity ,
 
-so limits of efforts, speeds and accelerations are linear in u and x at every s. On a grid of s, with constant u between
-its points, x_{k+1} = x_k + 2 (s_{k+1} - s_k) u_k. From the end backwards the interval of all x is found from which the
-end can be reached; from the start forwards the largest u is taken that stays in it. Limits hold at both ends of every
-step of the grid, which keeps points in order at which a drive has no inertia against it.
+so limits of efforts, speeds and accelerations are linear in u and x at every s. On a grid of s, with u linear between
+its points, x is quadratic there, and the largest x is that of a linear program with the limits at both ends and in the
+middle of every step. What exceeds a limit between these points, by the square of their distance, is taken off it there.
 """
 
 from __future__ import annotations
@@ -35,11 +34,12 @@ class TimedPath:
         t: times, s, (points,).
         s: path parameter, 0 to 1, (points,).
         speed: its rate, 1/s, (points,).
-        acceleration: its second rate from each point to the next, (points,); the last one repeats the one before.
+        acceleration: its second rate just behind each point, (points,); at the last one just before it.
+        change: of the second rate by the path parameter from each point to the next, 1/s^2, (points - 1,).
         q: positions, (points, nq).
         v: velocities, (points, nv).
-        a: accelerations just behind each point, (points, nv).
-        tau: efforts just behind each point, (points, nv).
+        a: accelerations where ``acceleration`` is meant, (points, nv).
+        tau: efforts there, (points, nv).
         path: q(s): positions of path parameters, or a derivative of them, path(s, order).
     """
 
@@ -47,6 +47,7 @@ class TimedPath:
     s: np.ndarray
     speed: np.ndarray
     acceleration: np.ndarray
+    change: np.ndarray
     q: np.ndarray
     v: np.ndarray
     a: np.ndarray
@@ -67,9 +68,11 @@ class TimedPath:
         given = np.asarray(t, dtype=float)
         t = np.clip(given, 0, self.duration)
         k = np.clip(np.searchsorted(self.t, t, side="right") - 1, 0, len(self.t) - 2)
-        since, u = t - self.t[k], self.acceleration[k]
-        rate = self.speed[k] + u * since
-        s = np.clip(self.s[k] + self.speed[k] * since + u * since**2 / 2, 0, 1)
+        since, u, change = t - self.t[k], self.acceleration[k], self.change[k]
+        whole, half = _sinh(since, change), _sinh(since / 2, change)  # of s'' = u + change (s - s_k)
+        rate = self.speed[k] * (1 + 2 * change * half**2) + u * whole
+        way = self.speed[k] * whole + 2 * u * half**2
+        s, u = np.clip(self.s[k] + way, 0, 1), u + change * way
         moving = ((given >= 0) & (given <= self.duration))[..., None]
         first, second = self.path(s, 1), self.path(s, 2)
         v = np.where(moving, first * rate[..., None], 0)
@@ -99,7 +102,7 @@ def minimum_time(
         accelerations: largest acceleration of every velocity, nv; none by default.
         start: rate of the path parameter at the start, 1/s, which runs from 0 to 1.
         end: at the end.
-        points: of the grid; the time is exact to their distance squared, where it is smooth.
+        points: of the grid; the time is exact to their distance squared.
     """
     dynamics = mechanism if isinstance(mechanism, Dynamics) else Dynamics(mechanism)
     model = dynamics.mechanism
@@ -113,122 +116,182 @@ def minimum_time(
     rates = [expect_real(x, f"minimum_time, {name}", 0) for name, x in (("start", start), ("end", end))]
     path = _spline(model, waypoints)
     known = drive_limits(model)
-    s = np.linspace(0, 1, points)
-    q, first, second = (path(s, order) for order in range(3))
-    still = np.zeros_like(q)
-    gravity, inertial, quadratic = (
-        np.asarray(dynamics.evaluate("inverse_dynamics", q, *state))
-        for state in ((still, still), (still, first), (first, second))
-    )
+    n = model.nv
     high = _limit(model, known.effort if efforts is None else efforts, "efforts")
-    most = _limit(model, accelerations if accelerations is not None else np.full(model.nv, np.inf), "accelerations")
-    a = np.concatenate([inertial - gravity, first], axis=1)
-    b = np.concatenate([quadratic - gravity, second], axis=1)
-    c = np.concatenate([gravity, np.zeros_like(first)], axis=1)
-    low_high = np.concatenate([high, most], axis=1)
-    finite = np.isfinite(low_high).any(axis=0)
-    rows = _Rows(a[:, finite], b[:, finite], c[:, finite], *low_high[:, finite])
+    most = _limit(model, accelerations if accelerations is not None else np.full(n, np.inf), "accelerations")
     fastest = _limit(model, known.speed if speeds is None else speeds, "speeds")[1]
-    with np.errstate(divide="ignore"):
-        ceiling = np.min(np.where(np.abs(first) > 0, fastest / np.abs(first), np.inf), axis=1) ** 2
-    if not (finite.any() or np.isfinite(ceiling).all()):
+    drives = _Drives(dynamics, path, np.concatenate([high, most], axis=1), fastest)
+    if not drives.finite.any():
         raise ArgumentError(
             f"{model.name!r} has no limits; give efforts, speeds or accelerations, or its joints Limits"
         )
-    x, u = _timed(rows, ceiling, s, rates[0] ** 2, rates[1] ** 2)
-    step = np.diff(s)
-    sd = np.sqrt(x)
-    t = np.concatenate([[0.0], np.cumsum(2 * step / (sd[:-1] + sd[1:]))])
-    v = first * sd[:, None]
+    s = np.linspace(0, 1, points)
+    x, before, after = _fastest(drives, s, rates[0] ** 2, rates[1] ** 2)
+    speed, step = np.sqrt(x), np.diff(s)
+    change = (after - before) / step
+    way, root = step / (speed[:-1] + speed[1:]), np.sqrt(np.abs(change))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        bent = np.where(change > 0, np.arctanh(root * way), np.arctan(root * way)) / root
+    t = np.concatenate([[0.0], np.cumsum(2 * np.where(root * way < 1e-4, way * (1 + change * way**2 / 3), bent))])
+    u = np.append(before, after[-1])
+    q, first, second = (path(s, order) for order in range(3))
+    a, b, c = drives.at(s)
+    tau = a[:, :n] * u[:, None] + b[:, :n] * x[:, None] + c[:, :n]
     acceleration = first * u[:, None] + second * x[:, None]
-    tau = (inertial - gravity) * u[:, None] + (quadratic - gravity) * x[:, None] + gravity
-    return TimedPath(t, s, sd, u, q, v, acceleration, tau, path)
+    return TimedPath(t, s, speed, u, change, q, first * speed[:, None], acceleration, tau, path)
+
+
+def _sinh(t: Any, change: Any) -> Any:
+    """sinh(r t) / r with r^2 = change, which may be zero or negative."""
+    root = np.sqrt(np.abs(change))
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        found = np.where(change > 0, np.sinh(root * t), np.sin(root * t)) / root
+    return np.where(root * t < 1e-4, t * (1 + change * t**2 / 6), found)
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
-    """low <= a u + b x + c <= high at every point of the grid."""
+class _Drives:
+    """Limits of efforts and accelerations, then of squares of speeds: low <= a u + b x + c <= high at any s."""
 
-    a: np.ndarray
-    b: np.ndarray
-    c: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
+    dynamics: Dynamics
+    path: Any
+    limits: np.ndarray
+    fastest: np.ndarray
 
-    def at(self, k: int, step: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """A u + B x <= C at point k, and with the same u and what x has become at the next one."""
-        after = min(k + 1, len(self.a) - 1)
-        A = [self.a[k], self.a[after] + 2 * step * self.b[after]]
-        B, c = [self.b[k], self.b[after]], [self.c[k], self.c[after]]
-        upper = [(A[j], B[j], self.high - c[j]) for j in (0, 1)]
-        lower = [(-A[j], -B[j], c[j] - self.low) for j in (0, 1)]
-        parts = [np.concatenate(column) for column in zip(*upper, *lower)]
-        keep = np.isfinite(parts[2])
-        return parts[0][keep], parts[1][keep], parts[2][keep]
-
-
-def _timed(rows: _Rows, ceiling: np.ndarray, s: np.ndarray, first: float, last: float) -> tuple[np.ndarray, np.ndarray]:
-    """x and u at every point: backwards what can reach the end, forwards the largest u."""
-    count = len(s)
-    reach = np.zeros((count, 2))
-    reach[-1] = last
-    if last > ceiling[-1]:
-        raise SingularityError("minimum_time: the speed wanted at the end is above the limits of the joints")
-    for k in reversed(range(count - 1)):
-        step = s[k + 1] - s[k]
-        found = _range_of_x(*_with_next(rows, k, step, reach[k + 1]), ceiling[k])
-        if found is None:
-            raise SingularityError(
-                f"minimum_time: no speed at all is possible at s = {s[k]:.4g} of the path; efforts are too small to "
-                "hold the mechanism there, or to slow it down before the end"
-            )
-        reach[k] = found
-    if not reach[0, 0] - 1e-9 <= first <= reach[0, 1] * (1 + 1e-9) + 1e-300:
-        raise SingularityError(
-            f"minimum_time: from the rate {np.sqrt(first):.4g} at the start the end cannot be reached; rates from "
-            f"{np.sqrt(reach[0, 0]):.4g} to {np.sqrt(reach[0, 1]):.4g} can"
+    def at(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """a, b, c, (..., rows)."""
+        q, first, second = (self.path(s, order) for order in range(3))
+        none = np.zeros_like(q)
+        gravity, inertial, quadratic = (
+            np.asarray(self.dynamics.evaluate("inverse_dynamics", q, *state))
+            for state in ((none, none), (none, first), (first, second))
         )
-    x, u = np.zeros(count), np.zeros(count)
-    x[0] = first
-    for k in range(count - 1):
-        step = s[k + 1] - s[k]
-        A, B, C = _with_next(rows, k, step, reach[k + 1])
-        left = C - B * x[k]
-        most = np.min(np.where(A > 0, left / np.where(A > 0, A, 1), np.inf))
-        least = np.max(np.where(A < 0, left / np.where(A < 0, A, 1), -np.inf))
-        u[k] = max(most, least) if np.isfinite(most) else least  # they may cross by rounding where both meet
-        x[k + 1] = np.clip(x[k] + 2 * step * u[k], max(reach[k + 1, 0], 0), reach[k + 1, 1])
-    u[-1] = u[-2]
-    return x, u
+        a = np.concatenate([inertial - gravity, first, none], axis=-1)
+        b = np.concatenate([quadratic - gravity, second, (first / self.fastest) ** 2], axis=-1)
+        return a, b, np.concatenate([gravity, none, none], axis=-1)
+
+    @property
+    def bounds(self) -> np.ndarray:
+        """Least and largest values, (2, rows)."""
+        speed = np.where(np.isfinite(self.fastest), 1.0, np.inf)
+        return np.concatenate([self.limits, [np.full(len(speed), -np.inf), speed]], axis=1)
+
+    @property
+    def finite(self) -> np.ndarray:
+        """Whether a row has a limit, (rows,)."""
+        return np.isfinite(self.bounds).any(axis=0)
 
 
-def _with_next(rows: _Rows, k: int, step: float, reach: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The limits at k, and that the next x is in its interval."""
-    A, B, C = rows.at(k, step)
-    return (
-        np.concatenate([A, [2 * step, -2 * step]]),
-        np.concatenate([B, [1, -1]]),
-        np.concatenate([C, [reach[1], -reach[0]]]),
+INSIDE = np.linspace(0, 1, 13)
+"""Parts of a step at which limits are looked at; those of the linear program are the first, the middle and the last."""
+
+PASSES = 50
+HEADROOM = 1.1
+"""What is taken off a limit, times the excess found."""
+ROUNDING = 1e-10
+"""Of the linear program, relative to a limit."""
+
+
+def _fastest(drives: _Drives, s: np.ndarray, first: float, last: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """x at every point, and u at the beginning and at the end of every step."""
+    step, keep = np.diff(s), drives.finite
+    rows = [part[..., keep] for part in drives.at(s[:-1, None] + step[:, None] * INSIDE)]
+    bounds = drives.bounds[:, keep]
+    size = np.where(np.isfinite(bounds), np.abs(bounds), 0).max(axis=0)
+    rows, bounds = [part / size for part in rows], bounds / size
+    margins = np.zeros((2, len(step), 1, keep.sum()))
+    for _ in range(PASSES):
+        x, before, after = _program(rows, bounds, margins, s, first, last)
+        values = _values(rows, x, before, after, step)
+        between = np.abs(np.diff(values, 2, axis=1)).max(axis=1, keepdims=True) / 8  # how far it rises between INSIDE
+        excess = np.stack([bounds[0] - values, values - bounds[1]]).max(axis=2, keepdims=True) + between
+        if excess.max() <= ROUNDING:
+            break
+        margins += HEADROOM * np.maximum(excess, 0)
+    else:
+        raise SingularityError(
+            f"minimum_time: limits are exceeded between {len(s)} points of the path; give more points="
+        )
+    return x, before, after
+
+
+def _values(rows: Any, x: np.ndarray, before: np.ndarray, after: np.ndarray, step: np.ndarray) -> np.ndarray:
+    """What is limited, at INSIDE of every step."""
+    a, b, c = rows
+    before, change, step = before[:, None], (after - before)[:, None], step[:, None]
+    u = before + change * INSIDE
+    inside = x[:-1, None] + step * (2 * before * INSIDE + change * INSIDE**2)
+    return a * u[..., None] + b * inside[..., None] + c
+
+
+def _program(
+    rows: Any, bounds: np.ndarray, margins: np.ndarray, s: np.ndarray, first: float, last: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The linear program: the largest x with u linear in every step, within limits at both ends and in the middle."""
+    from scipy.optimize import linprog
+    from scipy.sparse import block_array, coo_array, diags_array, eye_array
+
+    step, count = np.diff(s), len(s)
+    parts, places = np.array([0.0, 0.5, 1.0])[:, None], [0, len(INSIDE) // 2, -1]
+    a, b, c = (part[:, places] for part in rows)
+    # the unknowns are, in steps of k: x_k, the start of each, then w = step u at its start and at its end; x is there
+    gain = b[..., None] * np.concatenate([1 + 0 * parts, 2 * parts - parts**2, parts**2], axis=1)[None, :, None, :]
+    gain[..., 1] += a / step[:, None, None] * (1 - parts)
+    gain[..., 2] += a / step[:, None, None] * parts
+    unit = 1 / np.median(np.abs(gain).max(axis=(1, 2, 3)))  # x of a limit
+    middle = np.zeros((len(step), 1, 3)) - [1, 0.75, 0.25]  # x is positive there, too
+    upper, lower = (bounds[1] - margins[1]) - c, c - (bounds[0] + margins[0])
+    coefficients = np.concatenate([*(unit * sign * gain.reshape(len(step), -1, 3) for sign in (1, -1)), middle], axis=1)
+    right = np.concatenate([*(x.reshape(len(step), -1) for x in (upper, lower)), np.zeros((len(step), 1))], axis=1)
+    k, row = np.nonzero(np.isfinite(right))
+    columns = np.stack([k, count + k, count + len(step) + k])
+    entries = coefficients[k, row].T.ravel(), (np.tile(np.arange(len(k)), 3), columns.ravel())
+    width = count + 2 * len(step)
+    A, limit = coo_array(entries, shape=(len(k), width)).tocsr(), right[k, row]
+    same = eye_array(len(step))
+    next_x = block_array(
+        [
+            [
+                diags_array([-np.ones(len(step)), np.ones(len(step))], offsets=[0, 1], shape=(len(step), count)),
+                -same,
+                -same,
+            ]
+        ]
     )
 
+    def solved(cost: np.ndarray, start: tuple[float, float | None], slack: Any = None) -> Any:
+        """The unknowns of least cost, or None if there are none within limits."""
+        free = [(None, None)] * (2 * len(step))
+        given = [start, *[(0, None)] * (count - 2), (last / unit, last / unit), *free]
+        found = linprog(
+            cost, A, limit, next_x, np.zeros(len(step)), given, options={"primal_feasibility_tolerance": ROUNDING}
+        )
+        return found.x if found.status == 0 else None
 
-def _range_of_x(A: np.ndarray, B: np.ndarray, C: np.ndarray, ceiling: float) -> np.ndarray | None:
-    """Least and largest x >= 0 with A u + B x <= C for some u, by the corners of the region."""
-    A, B, C = np.append(A, [0, 0]), np.append(B, [-1, 1]), np.append(C, [0, ceiling])
-    keep = np.isfinite(C)
-    A, B, C = A[keep], B[keep], C[keep]
-    size = np.maximum(np.abs(A), np.abs(B))
-    size[size == 0] = 1
-    i, j = np.triu_indices(len(A), 1)
-    det = A[i] * B[j] - A[j] * B[i]
-    good = np.abs(det) > 1e-13 * size[i] * size[j]
-    i, j, det = i[good], j[good], det[good]
-    u = (C[i] * B[j] - C[j] * B[i]) / det
-    x = (A[i] * C[j] - A[j] * C[i]) / det
-    slack = C[:, None] - A[:, None] * u - B[:, None] * x
-    scale = np.abs(C)[:, None] + np.abs(A[:, None] * u) + np.abs(B[:, None] * x)
-    inside = (slack >= -1e-10 * scale).all(axis=0)
-    return None if not inside.any() else np.array([max(x[inside].min(), 0.0), x[inside].max()])
+    cost = np.zeros(width)
+    cost[:count], cost[0] = -6, -5  # Simpson's rule: x there, and four times in the middle of each step
+    cost[count : count + len(step)], cost[count + len(step) :] = -3, -1
+    found = solved(cost, (first / unit, first / unit))
+    if found is None:
+        raise _reason(solved, width, first, unit)
+    x, before, after = np.split(found * unit, [count, count + len(step)])
+    return np.maximum(x, 0), before / step, after / step
+
+
+def _reason(solved: Any, width: int, first: float, unit: float) -> SingularityError:
+    """Why no motion is within limits."""
+    start = np.eye(1, width)[0]
+    ends = [solved(sign * start, (0, None)) for sign in (1, -1)]
+    if ends[0] is None or ends[1] is None:
+        return SingularityError(
+            "minimum_time: no speed at all is possible at some point of the path; efforts are too small to hold the "
+            "mechanism there, or to slow it down before the end, or the speed wanted at the end is above the limits"
+        )
+    least, most = (np.sqrt(max(x[0], 0) * unit) for x in ends)
+    return SingularityError(
+        f"minimum_time: from the rate {np.sqrt(first):.4g} at the start the end cannot be reached; rates from "
+        f"{least:.4g} to {most:.4g} can"
+    )
 
 
 def _limit(model: Mechanism, given: Any, what: str) -> np.ndarray:
