@@ -66,6 +66,7 @@ SLOW: dict[str, tuple[str, ...]] = {
     "derives, counts or verifies large mechanisms, or the same one in several ways": (
         "tests/test_consumers.py::test_every_part_is_treated_so_in_derivations_and_proofs",
         "tests/cli/test_commands.py::test_demo_does_the_main_job",
+        "tests/cli/test_help_examples.py::test_a_long_example_runs",
         "tests/cli/test_commands.py::test_derive_takes_the_way_of_closing_that_q_says",
         "tests/cli/test_commands.py::test_derive_tells_what_was_left_out_in_every_form",
         "tests/cli/test_commands.py::test_verify_fails_where_constraints_cannot_be_assembled",

@@ -357,3 +357,17 @@ def test_identify_finds_masses_and_friction_in_a_log(capsys, tmp_path):
     said = " ".join(bare.err.split())
     assert bare.code == 2 and "--column tau=effort_{joint}" in said and "the file has 'j1_eff', 'j2_eff', too" in said
     assert run(capsys, "identify", "double_pendulum", paths[0], "--column", "tau=j{number}_eff").code == 0
+
+
+def test_a_pattern_gives_positions_of_several_joints(capsys):
+    outcome = run(capsys, "simulate", "demo_arm", "--q", "*i*=0.2", "--q", "lift=0.3", "--time", "0.01", "--json")
+    first = dict(zip(outcome.json["positions"], outcome.json["q"]["first"]))
+    assert first == {"turn": 0, "lift": 0.3, "bend": 0, "roll": 0, "pitch": 0.2, "spin": 0.2}
+    outcome = run(capsys, "simulate", "demo_arm", "--q", "*knee*=0.2")
+    assert outcome.code == 2 and "--q *knee*: no joint has such a name; they are turn, lift" in outcome.err
+
+
+def test_a_start_outside_the_ranges_is_told_in_words_of_the_command_line(capsys):
+    outcome = run(capsys, "simulate", "demo_arm", "--q", "turn=4", "--time", "0.01")
+    assert outcome.code == 0 and "--q is outside the range of a joint: turn at 229.2 degrees" in outcome.err
+    assert outcome.err.count("outside the range") == 1

@@ -496,7 +496,7 @@ def test_archives_of_something_else_are_refused(tmp_path, pendulum, swing, about
 
 
 def test_joints_beyond_their_limits_are_shown_and_told(tmp_path):
-    with pytest.warns(ModelWarning, match=r"joint 'turn' is shown at 9, beyond its limits, -2\.97 to 2\.97"):
+    with pytest.warns(ModelWarning, match=r"turn at 515\.7 degrees, range -170\.2 to 170\.2"):
         view("demo_arm", to=tmp_path / "arm.html", q={"turn": 9.0}, equations=False)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

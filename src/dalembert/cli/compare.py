@@ -92,8 +92,8 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
             states=options.states,
             seed=options.seed,
             tolerance=options.tolerance,
-            q=vector(options.q, "--q"),
-            v=vector(options.v, "--v"),
+            q=vector(options.q, "--q", mechanism),
+            v=vector(options.v, "--v", mechanism),
         )
     found = replace(found, differences=tuple(item.worded(OPTIONS) for item in found.differences))
     if options.json:

@@ -93,7 +93,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     if options.to is not None:
         return _write_report(options, terminal, mechanism)
     terminal.progress("deriving ...")
-    equations = derive(mechanism, options.method, **_settings(options))
+    equations = derive(mechanism, options.method, **_settings(options, mechanism))
     if options.json:
         parts = {name: _written(part) for name, part in equations.quantities().items()}
         terminal.json(
@@ -122,7 +122,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     return 0
 
 
-def _settings(options: argparse.Namespace) -> dict[str, Any]:
+def _settings(options: argparse.Namespace, mechanism: Mechanism) -> dict[str, Any]:
     """What acts, what is driven, and what is Kane's alone, as arguments of `derive`."""
     found: dict[str, Any] = {"elements": acting(options.elements), "include": options.include}
     if options.actuated:
@@ -134,7 +134,7 @@ def _settings(options: argparse.Namespace) -> dict[str, Any]:
             )  # fmt: skip
             raise ArgumentError(f"{flag} is about {what}; leave it out")
     if options.q:
-        found["reference"] = vector(options.q, "--q")
+        found["reference"] = vector(options.q, "--q", mechanism)
     if options.independent:
         found["independent"] = options.independent
     if options.speed:
@@ -170,7 +170,9 @@ def _write_report(options: argparse.Namespace, terminal: Terminal, mechanism: Me
         from dalembert.proof import prove
 
         proof = prove(mechanism)
-    path = report(mechanism, options.to, options.method, title=options.title, proof=proof, **_settings(options))
+    path = report(
+        mechanism, options.to, options.method, title=options.title, proof=proof, **_settings(options, mechanism)
+    )
     size = path.stat().st_size
     if options.json:
         terminal.json({"model": mechanism.name, "method": options.method, "file": str(path), "bytes": size})

@@ -165,7 +165,7 @@ def _dynamics(mechanism: Mechanism, options: argparse.Namespace) -> Dynamics:
         parameters=options.parameters,
         wrenches=options.wrenches,
         include=options.include,
-        reference=as_position(mechanism, vector(options.q, "--q")),
+        reference=as_position(mechanism, vector(options.q, "--q", mechanism)),
         dtype="float32" if options.single else None,
     )
 

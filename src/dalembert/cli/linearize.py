@@ -64,7 +64,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
         raise ArgumentError(f"{mechanism.name!r} has no degree of freedom: every joint is fixed or locked")
     terminal.progress(f"linearising {mechanism.name} ...")
     system = dynamics_of(mechanism, options.include, options.constraints, options.elements)
-    q, v, remarks = start(system, vector(options.q, "--q"), vector(options.v, "--v"))
+    q, v, remarks = start(system, vector(options.q, "--q", mechanism), vector(options.v, "--v", mechanism))
     tau: np.ndarray | None = None
     if options.trim:
         found = equilibrium(system, q, v, actuated=options.actuated or (), keep=options.keep)

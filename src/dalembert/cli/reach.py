@@ -5,9 +5,9 @@ Joints stay within their ranges. The search begins at --q, then at random positi
 
 examples:
   dalembert reach puma560 --position=0.4,0.2,0.3
-  dalembert reach demo_arm --frame tool --position=0.3,0.2,0.4 --euler=0,90deg,0
+  dalembert reach demo_arm --frame flange --position=0.3,0.2,0.4 --euler=0,90deg,0
   dalembert reach panda.urdf --frame panda_hand --position=0.4,0,0.5 --quaternion=1,0,0,0 --q panda_joint4=-2
-  dalembert reach robot.urdf --base free --frame l_hand --position=0.4,0.2,1 --keep floating_base --json
+  dalembert reach go2 --base free --frame FL_foot --position=0.2,0.15,-0.25 --keep root_joint --json
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
         )
     terminal.progress(f"looking for positions of {mechanism.name} ...")
     found = inverse_kinematics(
-        mechanism, goal, vector(options.q, "--q"), keep=options.keep, limits=not options.no_limits,
+        mechanism, goal, vector(options.q, "--q", mechanism), keep=options.keep, limits=not options.no_limits,
         starts=options.starts, tolerance=options.tolerance, seed=options.seed,
     )  # fmt: skip
     status = str(found.status)

@@ -5,14 +5,14 @@ Positions and velocities are given by joint, or all at once; closed loops are cl
 
 examples:
   dalembert simulate double_pendulum --time 5 --q shoulder=1.5 --plot motion.png
-  dalembert simulate panda.urdf --time 2 --control gravity --v panda_joint1=0.5 --to motion.npz
+  dalembert simulate panda.urdf --q panda_joint4=-1.5 --v panda_joint1=0.5 --control gravity --to motion.npz
   dalembert simulate demo_arm --q=0.1,-0.5,0.8,0,0.3,0 --control hold --include damping
   dalembert simulate cart_pole --force rail=2 --time 3 --samples 301 --to motion.csv
   dalembert simulate four_bar --q=1,-0.7,1.6 --v drive=3 --time 2 --method rk4 --step 1e-3
   dalembert simulate free_body --v=0,0,0,0.1,5,0.1 --time 10 --json
-  dalembert simulate go2 --base free --ground --control springs --page stand.html
-  dalembert simulate go2 --base free --ground --limits --sweeps 30 --page collapse.html
-  dalembert simulate go2 --base free --ground --law compliant --contact-stiffness 2e4 --contact-damping 1
+  dalembert simulate go2 --base free --ground --q '*thigh*=0.8' --q '*calf*=-1.5' --control springs --page stand.html
+  dalembert simulate go2 --base free --ground --q '*thigh*=0.8' --q '*calf*=-1.5' --limits --page collapse.html
+  dalembert simulate ball.toml --ground --law compliant --contact-stiffness 2e4 --contact-damping 1
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     if options.limits:
         law["limits"] = "all"
     system = dynamics_of(mechanism, *acting, **law)
-    q, v, remarks = start(system, vector(options.q, "--q"), vector(options.v, "--v"))
+    q, v, remarks = start(system, vector(options.q, "--q", mechanism), vector(options.v, "--v", mechanism))
     system = dynamics_of(mechanism, *acting, q, **law)  # neutral positions may not close loops
     if system.contacts.points:
         q, lifted = _lifted(system, q, bool(options.ground))
@@ -167,7 +167,7 @@ def _control(options: argparse.Namespace, system: Any, q0: np.ndarray) -> tuple[
 
     model = system.mechanism
     if options.force:
-        return as_velocity(model, vector(options.force, "--force"), name="--force"), []
+        return as_velocity(model, vector(options.force, "--force", model), name="--force"), []
     if options.control == "zero":
         return None, []
     tree = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import fnmatch
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -36,7 +37,7 @@ def add_state(parser: argparse.ArgumentParser, velocity: bool = True) -> None:
         action="append",
         default=[],
         metavar="...",
-        help=f"positions in rad or m: JOINT=VALUE {what} (default: neutral)",
+        help=f"positions in rad or m: JOINT=VALUE, also '*_knee=VALUE', {what} (default: neutral)",
     )
     if velocity:
         group.add_argument(
@@ -102,14 +103,24 @@ def numbers(text: str) -> tuple[str, tuple[float, ...]]:
     return name.strip(), found
 
 
-def vector(given: Given, what: str) -> Any:
-    """What ``simulate`` and others take: None, numbers, or numbers by joint."""
+def vector(given: Given, what: str, mechanism: Mechanism) -> Any:
+    """What ``simulate`` and others take: None, numbers, or numbers by joint; ``*_knee`` names several."""
     if not given:
         return None
     whole = [values for name, values in given if not name]
     if whole and len(given) > 1:
         raise ArgumentError(f"give {what} either once with all numbers, or once for every joint")
-    return list(whole[0]) if whole else by_name(((name, list(values)) for name, values in given), what)
+    if whole:
+        return list(whole[0])
+    known = [joint.name for joint in mechanism.joints if joint.nv and joint.mimic is None]
+    named = [
+        (name, list(values), fnmatch.filter(known, name) if set("*?[") & set(name) else []) for name, values in given
+    ]
+    for name, _, found in named:
+        if "*" in name and not found:
+            raise ArgumentError(f"{what} {name}: no joint has such a name; they are {', '.join(known)}")
+    several = {joint: values for _, values, found in named for joint in found}
+    return several | by_name(((name, values) for name, values, found in named if not found), what)
 
 
 def dynamics_of(

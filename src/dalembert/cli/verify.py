@@ -99,7 +99,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
         options.tolerance,
         options.seed,
         derive=derive,
-        q=vector(options.q, "--q"),
+        q=vector(options.q, "--q", mechanism),
         elements=acting(options.elements),
         include=options.include or None,
     )

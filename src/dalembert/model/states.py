@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra.quaternions import unit_in_place
+from dalembert.algebra.scalar import constant
 from dalembert.errors import ArgumentError
 from dalembert.model.checks import real_array
 from dalembert.model.mechanism import Mechanism
@@ -18,6 +19,33 @@ from dalembert.model.names import named_positions, named_velocities, position_na
 
 UNIT_SLACK = 1e-6
 """How far from 1 the length of a given quaternion may be."""
+
+
+RANGED = ("revolute", "prismatic", "helical")
+"""Kinds of joints that have a range."""
+
+
+def position_ranges(mechanism: Mechanism) -> tuple[np.ndarray, np.ndarray]:
+    """Least and largest positions, nq each, infinite where there is none.
+
+    A joint that follows another one restricts the one it follows.
+
+    Args:
+        mechanism: the mechanism.
+    """
+    lower, upper = np.full(mechanism.nq, -np.inf), np.full(mechanism.nq, np.inf)
+    for joint in mechanism.joints:
+        if joint.kind not in RANGED:
+            continue
+        gain, offset, own = 1.0, 0.0, joint.name
+        if joint.mimic is not None:
+            own = joint.mimic.joint
+            gain, offset = constant(joint.mimic.multiplier), constant(joint.mimic.offset)
+        if gain and offset is not None:
+            place = mechanism.q_slice(own)
+            ends = np.sort((np.array([joint.limits.lower, joint.limits.upper]) - offset) / gain)
+            lower[place], upper[place] = np.maximum(lower[place], ends[0]), np.minimum(upper[place], ends[1])
+    return lower, upper
 
 
 def integrate(mechanism: Mechanism, q: Any, v: Any, duration: Any = 1.0) -> np.ndarray:

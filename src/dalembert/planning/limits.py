@@ -16,9 +16,7 @@ from dalembert.model import Mechanism
 from dalembert.model.checks import expect, expect_real
 from dalembert.model.consumers import heed
 from dalembert.model.names import named_positions, named_velocities, position_names, velocity_names
-
-ONE_DEGREE = ("revolute", "prismatic", "helical")
-"""Kinds of joints that have a range; speed and effort of a continuous joint count as well."""
+from dalembert.model.states import RANGED, position_ranges
 
 
 class DriveLimits(NamedTuple):
@@ -82,19 +80,17 @@ def drive_limits(mechanism: Mechanism, ranges: bool = True) -> DriveLimits:
     """
     expect(mechanism, Mechanism, "mechanism")
     lower, upper = np.full(mechanism.nq, -np.inf), np.full(mechanism.nq, np.inf)
+    if ranges:
+        lower, upper = position_ranges(mechanism)
     speed, effort = np.full(mechanism.nv, np.inf), np.full(mechanism.nv, np.inf)
     for joint in mechanism.joints:
-        if joint.kind not in (*ONE_DEGREE, "continuous"):
+        if joint.kind not in (*RANGED, "continuous"):
             continue
-        gain, offset, own, along = 1.0, 0.0, mechanism.q_slice(joint.name), mechanism.v_slice(joint.name)
+        gain, along = 1.0, mechanism.v_slice(joint.name)
         if joint.mimic is not None:
-            gain, offset = float(joint.mimic.multiplier), float(joint.mimic.offset)
-            own, along = mechanism.q_slice(joint.mimic.joint), mechanism.v_slice(joint.mimic.joint)
+            gain, along = float(joint.mimic.multiplier), mechanism.v_slice(joint.mimic.joint)
         if not gain:
             continue
-        if ranges and joint.kind in ONE_DEGREE:
-            ends = np.sort((np.array([joint.limits.lower, joint.limits.upper]) - offset) / gain)
-            lower[own], upper[own] = np.maximum(lower[own], ends[0]), np.minimum(upper[own], ends[1])
         speed[along] = np.minimum(speed[along], joint.limits.velocity / abs(gain))
         if joint.mimic is None:
             effort[along] = np.minimum(effort[along], joint.limits.effort)

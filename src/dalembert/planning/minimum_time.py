@@ -228,13 +228,13 @@ def _program(
     rows: Any, bounds: np.ndarray, margins: np.ndarray, s: np.ndarray, first: float, last: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The linear program: the largest x with u linear in every step, within limits at both ends and in the middle."""
-    from scipy.optimize import linprog
-    from scipy.sparse import block_array, coo_array, diags_array, eye_array
+    from scipy import optimize
+    from scipy.sparse import coo_array
 
     step, count = np.diff(s), len(s)
     parts, places = np.array([0.0, 0.5, 1.0])[:, None], [0, len(INSIDE) // 2, -1]
     a, b, c = (part[:, places] for part in rows)
-    # the unknowns are, in steps of k: x_k, the start of each, then w = step u at its start and at its end; x is there
+    # unknown are x at all points, then w = step u at the beginning of every step, then at its end
     gain = b[..., None] * np.concatenate([1 + 0 * parts, 2 * parts - parts**2, parts**2], axis=1)[None, :, None, :]
     gain[..., 1] += a / step[:, None, None] * (1 - parts)
     gain[..., 2] += a / step[:, None, None] * parts
@@ -243,29 +243,24 @@ def _program(
     upper, lower = (bounds[1] - margins[1]) - c, c - (bounds[0] + margins[0])
     coefficients = np.concatenate([*(unit * sign * gain.reshape(len(step), -1, 3) for sign in (1, -1)), middle], axis=1)
     right = np.concatenate([*(x.reshape(len(step), -1) for x in (upper, lower)), np.zeros((len(step), 1))], axis=1)
-    k, row = np.nonzero(np.isfinite(right))
-    columns = np.stack([k, count + k, count + len(step) + k])
-    entries = coefficients[k, row].T.ravel(), (np.tile(np.arange(len(k)), 3), columns.ravel())
     width = count + 2 * len(step)
-    A, limit = coo_array(entries, shape=(len(k), width)).tocsr(), right[k, row]
-    same = eye_array(len(step))
-    next_x = block_array(
-        [
-            [
-                diags_array([-np.ones(len(step)), np.ones(len(step))], offsets=[0, 1], shape=(len(step), count)),
-                -same,
-                -same,
-            ]
-        ]
-    )
 
-    def solved(cost: np.ndarray, start: tuple[float, float | None], slack: Any = None) -> Any:
+    def matrix(k: np.ndarray, entries: np.ndarray, places: tuple[int, ...]) -> Any:
+        """Rows of steps k; unknowns of a step are its x, w at its start and at its end, and the next x."""
+        columns = np.concatenate([k + (0, count, count + len(step), 1)[place] for place in places])
+        return coo_array((entries.ravel(), (np.tile(np.arange(len(k)), len(places)), columns)), (len(k), width)).tocsr()
+
+    k, row = np.nonzero(np.isfinite(right))
+    A, limit = matrix(k, coefficients[k, row].T, (0, 1, 2)), right[k, row]
+    same = matrix(np.arange(len(step)), np.repeat([-1.0, -1.0, -1.0, 1.0], len(step)), (0, 1, 2, 3))
+    linear: Any = optimize.linprog
+
+    def solved(cost: np.ndarray, start: tuple[float, float | None]) -> Any:
         """The unknowns of least cost, or None if there are none within limits."""
         free = [(None, None)] * (2 * len(step))
         given = [start, *[(0, None)] * (count - 2), (last / unit, last / unit), *free]
-        found = linprog(
-            cost, A, limit, next_x, np.zeros(len(step)), given, options={"primal_feasibility_tolerance": ROUNDING}
-        )
+        accuracy = {"primal_feasibility_tolerance": ROUNDING}
+        found = linear(cost, A, limit, same, np.zeros(len(step)), given, options=accuracy)
         return found.x if found.status == 0 else None
 
     cost = np.zeros(width)

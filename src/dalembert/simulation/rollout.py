@@ -23,7 +23,7 @@ from dalembert.simulation.contacting import METHOD, checked_start, contact_law, 
 from dalembert.simulation.inputs import RolloutInputs, input_axis
 from dalembert.simulation.singularity import singular_times
 from dalembert.simulation.stabiliser import Moving, Stabiliser, stabilised
-from dalembert.simulation.state import as_flag, as_positive
+from dalembert.simulation.state import as_flag, as_positive, tell_of_ranges
 from dalembert.simulation.stepping import recurrence
 from dalembert.simulation.trajectory import Trajectory
 
@@ -249,6 +249,7 @@ def rollout(
         if values is not None:
             held["parameters"] = values
         q, v = space.position(model, q0), space.velocity(model, v0)
+        tell_of_ranges(model, space.host(q))
         if not dynamics.is_tree:
             system = system.with_parameters(space.host(values))
             system.check_start(0.0, space.host(q), space.host(v), space.host(values))

@@ -37,6 +37,7 @@ from dalembert.simulation.state import (
     as_positive,
     as_times,
     as_velocity,
+    tell_of_ranges,
 )
 from dalembert.simulation.stepping import recurrence
 from dalembert.simulation.trajectory import Trajectory
@@ -169,6 +170,7 @@ def simulate(
     )
     dynamics, model = system.dynamics, system.mechanism
     x = np.concatenate([as_position(model, q0), as_velocity(model, v0)])
+    tell_of_ranges(model, x[: model.nq])
     values = as_parameters(dynamics, parameters)
     system = system.with_parameters(values)
     system.check_start(float(times[0]), x[: model.nq], x[model.nq :], values)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from dalembert.dynamics import Dynamics
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, ModelWarning
 from dalembert.formulations.motion import DerivedDynamics
 from dalembert.kinematics.manifold import normalise_in_place, quaternion_places
 from dalembert.labels import NamedAxis, arranged
@@ -22,10 +23,18 @@ from dalembert.model.names import (
     velocity_names,
 )
 from dalembert.model.state_space import StateSpace
+from dalembert.model.states import position_ranges
+from dalembert.text.layout import printable
 from dalembert.text.suggest import hint
 
 UNIT_LENGTH_SLACK = 1e-6
 """How far from 1 the length of a given quaternion may be."""
+
+RANGE_SLACK = 1e-6
+"""How far outside its range a joint may begin, rad or m."""
+
+MOST_TOLD = 4
+"""Joints that one warning names."""
 
 PARAMETER_SETS_AT_ONCE = 4096
 """Sets of parameters whose mass matrices are examined at once."""
@@ -54,6 +63,42 @@ def as_position(mechanism: Mechanism, given: Any, batch: bool = False, name: str
                 argument=name,
             )
     return normalise_in_place(mechanism.tree, q)
+
+
+def tell_of_ranges(mechanism: Mechanism, q: np.ndarray, name: str = "q0") -> None:
+    """Warn of joints that begin outside their ranges: no robot can stand there.
+
+    Args:
+        mechanism: the mechanism; equations without joints have no ranges.
+        q: positions, (..., nq); of several the worst is named.
+        name: of the argument.
+    """
+    if not isinstance(mechanism, Mechanism) or not q.size:
+        return
+    lower, upper = position_ranges(mechanism)
+    beyond = np.maximum(lower - q, q - upper).reshape(-1, mechanism.nq)
+    outside = np.flatnonzero(beyond.max(axis=0) > RANGE_SLACK)
+    if not len(outside):
+        return
+    units = {part: unit for joint in mechanism.joints if joint.nq for part, unit in position_parts(joint)}
+    told = []
+    for k in outside[:MOST_TOLD]:
+        part = position_names(mechanism)[k]
+        scale, unit = (180 / np.pi, "degrees") if units[part] == "rad" else (1.0, units[part])
+        value = q.reshape(beyond.shape)[int(beyond[:, k].argmax()), k]
+        told.append(
+            f"{printable(part)} at {value * scale:.4g} {unit}, range {lower[k] * scale:.4g} to {upper[k] * scale:.4g}"
+        )
+    more = f"; and {len(outside) - len(told)} more" if len(outside) > len(told) else ""
+    many = "s of their joints" if len(outside) > 1 else " of a joint"
+    warnings.warn(
+        ModelWarning(
+            f"{printable(mechanism.name)}: {{argument}} is outside the range{many}: {'; '.join(told)}{more}",
+            argument=name,
+            remedy="begin within the ranges by {argument}, or correct the Limits of the joints",
+        ),
+        stacklevel=3,
+    )
 
 
 def as_velocity(mechanism: Mechanism, given: Any, batch: bool = False, name: str = "v0") -> np.ndarray:

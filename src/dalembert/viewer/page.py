@@ -27,7 +27,7 @@ from dalembert.model.parameters import substitute
 from dalembert.report.pose import LENGTHS, typical_posture
 from dalembert.report.skeleton import view_of
 from dalembert.simulation import Trajectory
-from dalembert.simulation.state import as_position
+from dalembert.simulation.state import as_position, tell_of_ranges
 from dalembert.text.layout import printable
 from dalembert.typesetting.escape import html_text
 from dalembert.viewer.formulas import formulas
@@ -177,7 +177,7 @@ def beginning(mechanism: Mechanism, trajectory: Trajectory | None, q: Any) -> tu
         return np.array(trajectory.q[0], dtype=float), facing
     if q is not None:
         wanted = as_position(mechanism, q, name="q")
-        _tell_of_limits(mechanism, wanted)
+        tell_of_ranges(mechanism, wanted, "q")
         return _closed(mechanism, wanted, q), facing
     drawn = any(body.shapes for body in mechanism.bodies)
     if not drawn and mechanism.nq <= FEW:
@@ -190,18 +190,6 @@ def beginning(mechanism: Mechanism, trajectory: Trajectory | None, q: Any) -> tu
             if low <= high and not low <= 0 <= high:
                 start[k] = (low + high) / 2 if np.isfinite([low, high]).all() else np.clip(0.0, low, high)
     return _closed(mechanism, start, None), facing
-
-
-def _tell_of_limits(mechanism: Mechanism, q: np.ndarray) -> None:
-    """Warn of joints that are asked to stand where they cannot."""
-    for joint in mechanism.joints:
-        if joint.nq != 1 or joint.kind == "continuous" or joint.mimic is not None:
-            continue
-        value = float(q[mechanism.q_slice(joint.name)][0])
-        low, high = joint.limits.lower, joint.limits.upper
-        if not low <= value <= high:
-            doubt = f"joint {printable(joint.name)!r} is shown at {value:g}, beyond its limits, {low:g} to {high:g}"
-            warnings.warn(doubt, ModelWarning, stacklevel=4)
 
 
 def _at_home(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
