@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -42,7 +43,7 @@ def test_the_examples_in_the_help_are_valid_command_lines(module, monkeypatch):
         words = (
             line.removeprefix('eval "$(').partition(")")[0].partition("   ")[0].partition(" | ")[0].partition(" >")[0]
         )
-        found = build_parser().parse_args(words.split()[1:])
+        found = build_parser().parse_args(shlex.split(words)[1:])
         assert found.run is module.run or found.command in NAMES
 
 
