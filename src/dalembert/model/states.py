@@ -37,7 +37,9 @@ def position_ranges(mechanism: Mechanism) -> tuple[np.ndarray, np.ndarray]:
     for joint in mechanism.joints:
         if joint.kind not in RANGED:
             continue
-        gain, offset, own = 1.0, 0.0, joint.name
+        gain: Any = 1.0
+        offset: Any = 0.0
+        own = joint.name
         if joint.mimic is not None:
             own = joint.mimic.joint
             gain, offset = constant(joint.mimic.multiplier), constant(joint.mimic.offset)
