@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dalembert.algebra.repeat import for_each, repeat
+from dalembert.algebra.loops import for_each, repeat
 from dalembert.tracing.trace import trace
 
 SIZE, SWEEPS, ROWS = 6, 9, 40

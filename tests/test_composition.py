@@ -13,7 +13,7 @@ import pytest
 
 import dalembert as da
 from contact.scenes import block, four_bar
-from dalembert.algebra.repeat import along, for_each, repeat
+from dalembert.algebra.loops import along, for_each, repeat
 from dalembert.errors import ArgumentError, ModelWarning
 from dalembert.native.kernel import Kernel
 from dalembert.tracing import derivatives

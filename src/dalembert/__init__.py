@@ -48,6 +48,8 @@ _HOMES = {
     "samples": "dalembert.simulation", "RolloutTask": "dalembert.simulation",
     "SimulationError": "dalembert.simulation",
     "kernel": "dalembert.kernels", "from_casadi": "dalembert.kernels",
+    "scan": "dalembert.algebra.loops", "repeat": "dalembert.algebra.loops", "for_each": "dalembert.algebra.loops",
+    "along": "dalembert.algebra.loops", "read_at": "dalembert.algebra.loops", "write_at": "dalembert.algebra.loops",
     "coordinate_symbols": "dalembert.constraints",
     "compare": "dalembert.comparison", "view": "dalembert.viewer",
 }  # fmt: skip
@@ -81,6 +83,7 @@ if TYPE_CHECKING:
     from dalembert import report as report
     from dalembert import viewer as viewer
     from dalembert.algebra import Transform
+    from dalembert.algebra.loops import along, for_each, read_at, repeat, scan, write_at
     from dalembert.comparison.compare import compare
     from dalembert.constraints import GravityField, InverseSquare, OblatePlanet, coordinate_symbols
     from dalembert.contact import ContactSelection, contacts
@@ -134,16 +137,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Body", "Constraint", "Contact", "ContactSelection", "Dynamics", "Equations", "Event", "Force", "Frame", "Goal",
-    "GravityField", "Ground", "Inertia", "InverseSquare", "Joint", "Kernel", "KroneckerFrame", "Limits",
-    "Mechanism", "Mimic", "MovingBodies", "MovingBodyFormula", "NoSlip", "OblatePlanet", "RolloutTask", "Shape",
-    "SimulationError", "Surface", "Trajectory", "Transform", "add_payload", "algebra", "algorithms", "attach",
-    "compare", "constraints", "contacts", "control", "conventions", "coordinate_symbols", "derive", "errors",
+    "GravityField", "Ground", "Inertia", "InverseSquare", "Joint", "Kernel", "KroneckerFrame", "Limits", "Mechanism",
+    "Mimic", "MovingBodies", "MovingBodyFormula", "NoSlip", "OblatePlanet", "RolloutTask", "Shape", "SimulationError",
+    "Surface", "Trajectory", "Transform", "add_payload", "algebra", "algorithms", "along", "attach", "compare",
+    "constraints", "contacts", "control", "conventions", "coordinate_symbols", "derive", "errors", "for_each",
     "formats", "formulations", "from_casadi", "from_dh", "from_lagrangian", "from_sympy", "grid", "identification",
     "inverse_kinematics", "kernel", "load", "lock", "merge_fixed", "model", "parameters", "pictures", "planning",
-    "prove", "read_mjcf", "read_sdf", "read_srdf", "read_toml", "read_urdf", "read_xacro", "reroot",
-    "rerooted_state", "rigid_body", "robots", "rollout", "samples", "simulate", "simulation", "substitute",
-    "subtree", "sweep", "symbolise", "tracing", "verify", "view", "with_base", "with_gravity", "write_toml",
-    "write_urdf",
+    "prove", "read_at", "read_mjcf", "read_sdf", "read_srdf", "read_toml", "read_urdf", "read_xacro", "repeat",
+    "reroot", "rerooted_state", "rigid_body", "robots", "rollout", "samples", "scan", "simulate", "simulation",
+    "substitute", "subtree", "sweep", "symbolise", "tracing", "verify", "view", "with_base", "with_gravity",
+    "write_at", "write_toml", "write_urdf",
 ]  # fmt: skip
 
 

@@ -73,7 +73,7 @@ def test_equal_legs_share_one_step_out_and_one_back():
     steps = re.findall(r"^static void (inverse_dynamics_step\w*)\(", source, re.MULTILINE)
     assert len(steps) == 2
     assert all(len(re.findall(rf"^ +{name}\(", source, re.MULTILINE)) == 6 for name in steps)
-    assert source.count("static const double") == 12  # a table for every loop
+    assert source.count("static const double") <= 6 * (5 + 2)  # what a leg has of each kind of numbers, out and back
 
 
 def test_what_is_too_long_written_out_becomes_loops_and_what_does_not_fit_is_refused():

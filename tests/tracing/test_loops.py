@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import looped_programs
-from dalembert.algebra.repeat import for_each, repeat
+from dalembert.algebra.loops import for_each, repeat
 from dalembert.errors import ArgumentError
 from dalembert.native.kernel import Kernel
 from dalembert.native.recurrence import Recurrence
@@ -131,7 +131,7 @@ def test_machine_code_repeats_steps(which, solver, dtype, request):
 
 def test_rows_are_traced_once_and_give_what_they_give_alone(mixer):
     outer, last = mixer.loops
-    assert (outer.count, last.count, last.carried, last.given, last.made) == (7, ROWS, 0, 3 + ROWS, 5)
+    assert (outer.count, last.count, last.carried, last.widths, last.made) == (7, ROWS, 0, [3, ROWS], [1, 4])
     assert outer.step.loops[0].count == ROWS
     found = evaluate(mixer, mixtures(()))
     assert [y.shape for y in found.values()] == [(ROWS,), (ROWS, 4)]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import Array
-from dalembert.algebra.repeat import for_each
+from dalembert.algebra.loops import for_each
 from dalembert.algebra.scalar import Scalar
 
 COLUMN_ENTRIES = 60_000

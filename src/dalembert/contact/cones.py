@@ -24,7 +24,7 @@ from collections.abc import Mapping, Sequence
 
 from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import Array
-from dalembert.algebra.repeat import for_each
+from dalembert.algebra.loops import for_each
 from dalembert.algebra.scalar import Scalar
 from dalembert.constraints.known_rank import dot
 from dalembert.contact.choices import above

@@ -8,7 +8,7 @@ from copy import copy
 from typing import Any, Protocol, TypeVar
 
 from dalembert.algebra import arrays, scalar
-from dalembert.algebra.repeat import repeat
+from dalembert.algebra.loops import repeat
 from dalembert.algebra.scalar import Scalar
 
 

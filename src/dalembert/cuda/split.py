@@ -49,7 +49,7 @@ def output_groups(program: Program, live: int) -> OutputGroups:
     """
     ports = tuple(range(len(program.outputs)))
     whole: OutputGroups = [(ports, [program])]
-    if program.loops or max_live(program.nodes) <= live:
+    if program.loops or program.array_sizes or max_live(program.nodes) <= live:
         return whole
     single: OutputGroups = [((p,), [restricted(program, (p,))]) for p in ports]
     halves = [[(own, split(part, live, 2)) for own, (part,) in plan] for plan in (whole, single)]

@@ -167,7 +167,7 @@ def plan_warps(
     Args:
         shape: shape of the block; None for the first of ``BLOCK_SHAPES`` that fits.
     """
-    if program.loops:  # warps would have to meet at every step
+    if program.loops or program.array_sizes:  # warps would have to meet at every step
         return None
     live, wide = max_live(program.nodes, program.loops), any(port.size > WIDE_ELEMENTS for port in program.outputs)
     methods = []

@@ -16,7 +16,7 @@ from dalembert.formulations.quantity import DerivedQuantity
 from dalembert.formulations.scope import Scope
 from dalembert.model.checks import expect
 from dalembert.model.record import check_scalar, is_finite
-from dalembert.tracing.evaluate import inline, interpret
+from dalembert.tracing.evaluate import inline, interpret, output_values
 from dalembert.tracing.graph import Expr
 from dalembert.tracing.rules import RULES
 
@@ -139,7 +139,7 @@ def _called(scope: Scope, quantity: DerivedQuantity, arguments: Mapping[str, np.
     program = quantity.program
     elements = [list(arguments[port.name].flat) for port in program.inputs]
     values = interpret(program, elements, RULES | {"sin": _turned(0), "cos": _turned(1)}, scope.graph.constant)
-    return np.array([values[k] for k in program.results[0]], dtype=object).reshape(quantity.shape)
+    return np.array(output_values(program, values)[0], dtype=object).reshape(quantity.shape)
 
 
 def _turned(which: int) -> Callable[[Expr], Expr]:

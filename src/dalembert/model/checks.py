@@ -116,7 +116,7 @@ def scalar_array(value: Any, what: str) -> np.ndarray:
         what: see :func:`real_array`.
     """
     array = np.array(value, dtype=object)
-    return array if any(hasattr(x, "repeated") for x in array.flat) else real_array(value, what)
+    return array if any(hasattr(x, "scanned") for x in array.flat) else real_array(value, what)
 
 
 def expect_path(value: Any, what: str) -> Path:

@@ -65,7 +65,7 @@ def to_c(program: Program, real: Real = "double", lanes: int = 0, longest: int =
     shared, steps = step_functions(program, names, flavour)
     one = shared + functions(program, face, names, flavour, state, longest, steps) + _public(face, real, state)
     if lanes:
-        many = _vector_functions(program, face, names, real, lanes, batch, longest)
+        many = _vector_functions(program, face, names, real, lanes, batch, longest, templates.get("read", ""))
     else:
         many = _batch(program, face, real, batch, state)
     helpers = [f"static {helper}" for helper in helpers]
@@ -155,6 +155,7 @@ class _VectorInfix(Infix):
         super().__init__(c_number(real), templates)
         self._lanes, self._vector = lanes, vector
         self._numbers: set[str] = set()
+        self.place = ""
 
     def number(self, value: float) -> Text:
         text = super().number(value)
@@ -164,6 +165,17 @@ class _VectorInfix(Infix):
     def whole(self, source: str) -> str:
         """A number in every lane."""
         return f"({self._vector}){{{', '.join([source] * self._lanes)}}}"
+
+    def element(self, array: str, size: int, index: str) -> Text:
+        lanes = f"for (int k = 0; k < {self._lanes}; ++k)"
+        if index in self._numbers:
+            index = self.whole(index)
+        return Text(f"{index}; {lanes} @[k] = {array}[{self.place.format('@[k]', size)}][k]")
+
+    def store(self, array: str, size: int, index: str, number: str) -> str:
+        lanes = f"for (int k = 0; k < {self._lanes}; ++k)"
+        index, number = (f"({self.whole(x)})" if x in self._numbers else x for x in (index, number))
+        return f"{lanes} {array}[{self.place.format(f'{index}[k]', size)}][k] = {number}[k];"
 
     def named(self, op: str) -> bool:
         return op in _LANEWISE
@@ -178,18 +190,23 @@ class _VectorInfix(Infix):
 
 
 def _vector_functions(
-    program: Program, face: Interface, names: Names, real: str, lanes: int, batch: str, longest: int
+    program: Program, face: Interface, names: Names, real: str, lanes: int, batch: str, longest: int, place: str
 ) -> str:
     """The function of ``lanes`` states at once, and the batch function that feeds it.
 
     Args:
         lanes: how many states at once.
         batch: name of the batch function.
+        place: template of the place in an array for an index.
     """
     vector, mask = names.new(f"{face.function}_vector"), names.new(f"{face.function}_mask")
     block = names.new(f"{face.function}_block")
     dialect = _VectorInfix(real, lanes, vector, mask)
-    flavour = Flavour(vector, mask, "restrict", "static void", "static void", dialect, dialect.whole)
+    dialect.place = place
+    going = names.new(f"{face.function}_going")
+    flavour = Flavour(
+        vector, mask, "restrict", "static void", "static void", dialect, dialect.whole, real, f"{going}(&{{0}})"
+    )
     body = functions(program, face, names, flavour, block, longest)
     inner = names.scope()
     arrays = {name: inner.new(f"{name}_lanes") for name in (*face.inputs, *face.outputs)}
@@ -215,6 +232,7 @@ def _vector_functions(
             f"typedef {real} {vector} __attribute__((vector_size({size})));",
             f"typedef {integer} {mask} __attribute__((vector_size({size})));",
             "",
+            *([_going(going, vector, lanes)] if f"{going}(" in body else []),
             body,
             f"void {batch}({', '.join([*face.parameters(real, 'restrict'), 'size_t n'])})",
             "{",
@@ -229,6 +247,17 @@ def _vector_functions(
             "",
         ]
     )
+
+
+def _going(name: str, vector: str, lanes: int) -> str:
+    """The function that says whether a number is positive in any lane."""
+    return f"""static int {name}(const {vector} *x)
+{{
+    int any = 0;
+    for (int k = 0; k < {lanes}; ++k) any |= (*x)[k] > 0;
+    return any;
+}}
+"""
 
 
 def _lane_loop(limit: int | str, state: str, lines: list[str]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -10,9 +11,8 @@ from typing import Literal
 import numpy as np
 
 from dalembert.errors import ArgumentError
-from dalembert.printing.c_calls import loop_of_calls
 from dalembert.printing.names import Names
-from dalembert.printing.statements import FunctionBody, Infix, LoopBody, Statement, StepFunction
+from dalembert.printing.statements import ArrayBody, FunctionBody, Infix, LoopBody, Statement
 from dalembert.tracing.cost import count_uses
 from dalembert.tracing.passes.chunk import Piece, chunk
 from dalembert.tracing.program import PREDICATES, Program
@@ -70,6 +70,8 @@ class Flavour:
         piece: stands before a piece of a long function, ``void`` included.
         dialect: how operations are written.
         whole: makes a value of ``kind`` of the source of a constant.
+        number: type of a constant in a table.
+        going: a condition, by the source of a number: whether it is positive, in any lane if there are several.
         sincos: name of the function for sine and cosine together; the library's if empty.
         rolled: lines before a loop, so that it is not written out by the compiler.
         near: fast memory beside the workspace of a long function, if there is some.
@@ -82,9 +84,14 @@ class Flavour:
     piece: str
     dialect: Infix
     whole: Callable[[str], str] = str
+    number: str = ""
+    going: str = "{0} > 0"
     sincos: str = ""
     rolled: tuple[str, ...] = ()
     near: Near | None = None
+
+
+_WORDS = re.compile(r"\w+")
 
 
 def check_real(real: str) -> None:
@@ -139,6 +146,10 @@ def c_templates(real: str, names: Names, program: Program) -> tuple[dict[str, st
         "select": "({0} ? {1} : {2})",
     }  # fmt: skip
     helpers = []
+    if not {"read", "write"}.isdisjoint(program.vocabulary):
+        name = names.new("place")
+        templates["read"] = f"{name}({{0}}, {{1}})"
+        helpers.append(f"int {name}({real} x, int n) {{ return x > 0 ? (x < n - 1 ? (int)x : n - 1) : 0; }}\n")
     for op, wish, sign in (("min", "smaller", "<"), ("max", "larger", ">")):  # these let a NaN through
         if op in program.vocabulary:
             name = names.new(wish)
@@ -154,7 +165,7 @@ def functions(
     flavour: Flavour,
     name: str,
     longest: int,
-    steps: Mapping[str, StepFunction] | None = None,
+    steps: Mapping[str, str] | None = None,
 ) -> str:
     """The function of one state, and before it the pieces it calls if it is long."""
     near = flavour.near.count if flavour.near else 0
@@ -162,20 +173,25 @@ def functions(
     pieces = chunks.pieces or (Piece(0, 0, {}, {}),)
     parameters = face.parameters(flavour.kind, flavour.restrict)
     head = f"{flavour.head} {name}({', '.join(parameters) or 'void'})"
+    direct = direct_outputs(program)
+    memory = {k: face.outputs[output] for k, output in direct.items()}
     if len(pieces) == 1:
-        lines = _piece(program, face, names.scope(), flavour, pieces[0], uses, False, steps)
+        lines = _piece(program, face, names.scope(), flavour, pieces[0], uses, False, steps, memory)
         return "\n".join([head, "{", *lines, "}", ""])
     workspace = f"{flavour.kind} *{flavour.restrict} w" if flavour.restrict else f"{flavour.kind} *w"
+    room = max(chunks.slots - near, 1)
+    for k, size in program.array_sizes.items():
+        if k not in memory and program.nodes[k].op not in ("table", "data"):
+            memory[k] = f"(w + {room})"
+            room += size
     text, calls = [], []
     before = f"{flavour.near.aligned[0]} " if flavour.near else ""
     for number, piece in enumerate(pieces):
         part = names.new(f"{name}_part{number}")
-        lines = _piece(program, face, names.scope(), flavour, piece, uses, True, steps)
+        lines = _piece(program, face, names.scope(), flavour, piece, uses, True, steps, memory)
         text += [f"{flavour.piece} {part}({', '.join([*parameters, workspace])})", "{", *lines, "}", ""]
         calls.append(f"    {part}({', '.join([*face.inputs, *face.outputs, 'w'])});")
-    return "\n".join(
-        [*text, head, "{", f"    {before}{flavour.kind} w[{max(chunks.slots - near, 1)}];", *calls, "}", ""]
-    )
+    return "\n".join([*text, head, "{", f"    {before}{flavour.kind} w[{room}];", *calls, "}", ""])
 
 
 def _piece(
@@ -186,22 +202,35 @@ def _piece(
     piece: Piece,
     uses: list[int],
     workspace: bool,
-    steps: Mapping[str, StepFunction] | None,
+    steps: Mapping[str, str] | None,
+    memory: Mapping[int, str],
 ) -> list[str]:
     places = {slot: _place(flavour, slot) for slot in (*piece.loads.values(), *piece.stores.values())}
     used = {"w"} if any(place.startswith("w[") for place in places.values()) else set()
 
     def read(port: int, element: int) -> str:
+        return f"{array(port)}[{element}]"
+
+    def array(port: int) -> str:
         used.add(face.inputs[port])
-        return f"{face.inputs[port]}[{element}]"
+        return face.inputs[port]
 
     loads = {k: places[slot] for k, slot in piece.loads.items()}
     body = FunctionBody(
-        program, flavour.dialect, names, read, piece.start, piece.stop, loads, frozenset(piece.stores), uses, steps
-    )
+        program, flavour.dialect, names, read, piece.start, piece.stop, loads, frozenset(piece.stores), uses, steps,
+        array, memory,
+    )  # fmt: skip
+    for number, name in enumerate(face.outputs):
+        k = program.results[number][0] if program.is_array(number) else -1
+        if piece.start <= k < piece.stop:
+            used.add(name)
+            if memory.get(k) != name:
+                body.copy_array(k, name)
     lines = [statement_line(program, flavour, statement) for statement in body.statements]
-    for name, row in zip(face.outputs, program.results):
-        for place, k in enumerate(row):
+    joined = "\n".join(lines)
+    used |= {name for name in (*face.outputs, "w") if name in set(_WORDS.findall(joined))}
+    for number, (name, row) in enumerate(zip(face.outputs, program.results)):
+        for place, k in enumerate(row if not program.is_array(number) else ()):
             if piece.start <= k < piece.stop:
                 used.add(name)
                 source = body.text(k).source
@@ -232,9 +261,9 @@ def statement_line(program: Program, flavour: Flavour, statement: Statement) -> 
         program: that the statement is of.
         flavour: how it is written.
     """
-    name, source, node, cosine, loop, calls = statement
-    if calls:
-        return "\n".join(loop_of_calls(name, calls, flavour))
+    name, source, node, cosine, loop, array = statement
+    if array:
+        return "\n".join(_array_lines(name, array, flavour))
     if loop:
         return "\n".join(_loop_lines(name, loop, flavour))
     if cosine:
@@ -246,21 +275,90 @@ def statement_line(program: Program, flavour: Flavour, statement: Statement) -> 
     return f"    const {kind} {name} = {source};"
 
 
-def _loop_lines(name: str, loop: LoopBody, flavour: Flavour) -> list[str]:
-    def fill(array: str, values: list[tuple[str, bool]], first: str = "") -> list[str]:
-        whole = [flavour.whole(source) if constant else source for source, constant in values]
-        return [f"    {array}[{first}{k}] = {source};" for k, source in enumerate(whole)]
+def filled(flavour: Flavour, array: str, values: list[tuple[str, bool]], first: str = "") -> list[str]:
+    """The lines that put values into an array, from an element on."""
+    whole = [flavour.whole(source) if constant else source for source, constant in values]
+    return [f"    {array}[{first}{k}] = {source};" for k, source in enumerate(whole)]
 
-    (given, rows), (made, fresh) = loop.given, loop.made
-    step = [statement_line(loop.body.program, flavour, statement) for statement in loop.body.statements]
-    step += fill(made, fresh, f"{loop.counter} * {len(fresh)} + ") + fill(name, loop.ends)
-    sizes = {name: len(loop.start), given: len(rows), made: loop.times * len(fresh)}
+
+def direct_outputs(program: Program) -> dict[int, int]:
+    """Arrays that are made where an output lies: nodes, with the number of the output."""
+    found: dict[int, int] = {}
+    for output, row in enumerate(program.results):
+        if program.is_array(output) and program.nodes[row[0]].op in ("rows", "pack", "write"):
+            found.setdefault(row[0], output)
+    return found
+
+
+def _array_lines(name: str, array: ArrayBody, flavour: Flavour) -> list[str]:
+    size = array.size
+    declare = [] if array.declared else [f"    {flavour.kind} {name}[{size}];"]
+    if array.numbers is not None:
+        kind = flavour.number or flavour.kind
+        table = f"{name}_numbers" if flavour.number else name
+        lines = [f"    static const {kind} {table}[{size}] = {{", *_wrapped(array.numbers), "    };"]
+        if flavour.number:
+            zero = flavour.whole("0")
+            lines += [*declare, f"    for (int k = 0; k < {size}; ++k) {name}[k] = {table}[k] - {zero};"]
+        return lines
+    if array.elements is not None:
+        return [*declare, *filled(flavour, name, array.elements)]
+    lines = [*declare, f"    for (int k = 0; k < {size}; ++k) {name}[k] = {array.copied}[k];"]
+    if array.changed:
+        index, number = array.changed
+        lines.append(f"    {flavour.dialect.store(name, size, index, number)}")
+    return lines
+
+
+def _wrapped(numbers: list[str]) -> list[str]:
+    lines, line = [], "       "
+    for number in numbers:
+        if len(line) + len(number) > 110:
+            lines.append(line)
+            line = "       "
+        line += f" {number},"
+    return [*lines, line]
+
+
+def _loop_lines(name: str, loop: LoopBody, flavour: Flavour) -> list[str]:
+    scan, kind, step = loop.scan, flavour.kind, loop.counter
+    lines = [f"    {kind} {name}[{len(loop.start)}];"] if loop.start else []
+    lines += [f"    {kind} {own.array}[{own.size}];" for own in loop.emitted if own.size]
+    lines += [f"    {kind} {own.array}[{own.size}];" for own in loop.stored if not own.declared]
+    lines += filled(flavour, name, loop.start)
+    for own in loop.stored:
+        lines.append(f"    for (int k = 0; k < {own.size}; ++k) {own.array}[k] = {own.before}[k];")
+    if scan.stops:
+        for rows in loop.emitted:
+            size = rows.width * scan.emitted
+            lines.append(f"    for (int k = 0; k < {size}; ++k) {rows.array}[k] = {flavour.whole('0')};")
+    inside: list[str] = []
+    if scan.stops:
+        inside.append(f"    if (!({flavour.going.format(f'{name}[{len(loop.start) - 1}]')})) break;")
+    for index, count, each in ((loop.row, scan.read_rows, scan.hold), (loop.kept, scan.emitted, scan.every)):
+        if index != step:
+            number = f"{step} / {each}" if each > 1 else step
+            inside.append(f"    const int {index} = {f'{count - 1} - {number}' if scan.reverse else number};")
+    function, arguments = loop.function
+    if loop.body is None:
+        inside.append(f"    {function}({', '.join([name if loop.start else '0', *arguments])});")
+    else:
+        inside += [statement_line(loop.body.program, flavour, statement) for statement in loop.body.statements]
+        new = [
+            line
+            for rows in loop.emitted
+            for line in filled(flavour, rows.array, rows.row, f"{rows.width} * {loop.kept} + ")
+        ]
+        if scan.every > 1 and new:
+            new = [f"    if (({step} + 1) % {scan.every} == 0) {{", *("    " + line for line in new), "    }"]
+        inside += new + filled(flavour, name, loop.ends)
+        for own in loop.stored:
+            if own.after != own.array:
+                inside.append(f"    for (int k = 0; k < {own.size}; ++k) {own.array}[k] = {own.after}[k];")
     return [
-        *(f"    {flavour.kind} {array}[{size}];" for array, size in sizes.items() if size),
-        *fill(name, loop.start),
-        *fill(given, rows),
+        *lines,
         *flavour.rolled,
-        f"    for (int {loop.counter} = 0; {loop.counter} < {loop.times}; ++{loop.counter}) {{",
-        *("    " + line for text in step for line in text.split("\n")),
+        f"    for (int {step} = 0; {step} < {scan.count}; ++{step}) {{",
+        *("    " + line for text in inside for line in text.split("\n")),
         "    }",
     ]

@@ -2,56 +2,47 @@
 
 from __future__ import annotations
 
-from dalembert.printing.c_family import Flavour, statement_line
+from dalembert.printing.c_family import Flavour, filled, statement_line
 from dalembert.printing.names import Names
-from dalembert.printing.statements import StepFunction, step_body
-from dalembert.tracing.program import Program, Repetition
+from dalembert.printing.statements import step_body
+from dalembert.tracing.program import Program, Scan
 
 
-def step_functions(program: Program, names: Names, flavour: Flavour) -> tuple[str, dict[str, StepFunction]]:
-    """Functions of all steps that read nothing but what is carried and given; by the digest of the step."""
-    loops: dict[str, list[tuple[Repetition, tuple[int, ...]]]] = {}
-    for node in program.nodes:
-        if node.op == "loop" and not program.loops[int(node.value)].held:
-            loop = program.loops[int(node.value)]
-            loops.setdefault(loop.step.digest, []).append((loop, node.args))
+def step_functions(program: Program, names: Names, flavour: Flavour) -> tuple[str, dict[str, str]]:
+    """Functions of all steps that read nothing but what is carried and arrays; their names, by the digest of the
+    step."""
     text, found = [], {}
-    for digest, users in loops.items():
-        step = users[0][0].step
-        if not step.inputs[2].size:
+    for scan in program.loops:
+        digest = scan.step.digest
+        if digest in found or scan.held or scan.stores or scan.every > 1 or not scan.given:
             continue
-        constant = [
-            all(program.nodes[k].op == "const" for loop, args in users for k in args[loop.carried + e :: loop.given])
-            for e in range(step.inputs[2].size)
-        ]
-        function = StepFunction(
-            names.new(f"{program.name}_step"),
-            tuple(e for e, still in enumerate(constant) if not still),
-            tuple(e for e, still in enumerate(constant) if still),
-        )
-        found[digest] = function
-        text.append(_definition(step, function, names, flavour))
+        found[digest] = names.new(f"{program.name}_step")
+        text.append(_definition(scan, found[digest], names, flavour))
     return "".join(text), found
 
 
-def _definition(step: Program, function: StepFunction, names: Names, flavour: Flavour) -> str:
+def _definition(scan: Scan, name: str, names: Names, flavour: Flavour) -> str:
     inner, kind = names.scope(), flavour.kind
-    carried, given, numbers, made = (inner.new(wish) for wish in ("carried", "given", "numbers", "made"))
-    place = {e: f"{given}[{k}]" for k, e in enumerate(function.given)}
-    place |= {e: f"{numbers}[{k}]" for k, e in enumerate(function.table)}
+    carried = inner.new("carried")
+    given = {2 + k: inner.new(port.name) for k, port in enumerate(scan.step.inputs[2:])}
+    rows = [inner.new("made") for _ in scan.made]
     used: set[str] = set()
 
-    def read(port: int, element: int) -> str:
-        source = place[element] if port else f"{carried}[{element}]"
-        used.add(source.partition("[")[0])
-        return source
+    def array(port: int) -> str:
+        used.add(given[port])
+        return given[port]
 
-    body, ends, fresh = step_body(step, flavour.dialect, inner, read)
-    lines = [statement_line(step, flavour, statement) for statement in body.statements]
-    for array, values in ((made, fresh), (carried, ends)):
-        used |= {array} if values else set()
-        lines += [f"    {array}[{k}] = {source};" for k, (source, _) in enumerate(values)]
-    arguments = {carried: f"{kind} *", given: f"const {kind} *", numbers: f"const {kind} *", made: f"{kind} *"}
+    def read(port: int, element: int) -> str:
+        used.update([] if port else [carried])
+        return f"{array(port)}[{element}]" if port else f"{carried}[{element}]"
+
+    body, ends, made, _ = step_body(scan, flavour.dialect, inner, read, array)
+    lines = [statement_line(scan.step, flavour, statement) for statement in body.statements]
+    for target, values in (*zip(rows, made), (carried, ends)):
+        used |= {target} if values else set()
+        lines += filled(flavour, target, values)
+    arguments = {carried: f"{kind} *"} | dict.fromkeys(given.values(), f"const {kind} *")
+    arguments |= dict.fromkeys(rows, f"{kind} *")
     idle = [f"    (void){name};" for name in arguments if name not in used]
     head = ", ".join(f"{star}{flavour.restrict} {name}" for name, star in arguments.items())
-    return "\n".join([f"{flavour.piece} {function.name}({head})", "{", *idle, *lines, "}", "", ""])
+    return "\n".join([f"{flavour.piece} {name}({head})", "{", *idle, *lines, "}", "", ""])

@@ -17,7 +17,7 @@ from typing import Any
 from dalembert.errors import ArgumentError, ModelWarning
 from dalembert.printing.names import Names
 from dalembert.tracing.casadi import require_casadi
-from dalembert.tracing.evaluate import interpret
+from dalembert.tracing.evaluate import interpret, output_values
 from dalembert.tracing.program import Port, Program, require_program
 
 CASADI_RESERVED = frozenset({"null", "jac", "hess"})
@@ -85,15 +85,17 @@ def _results(casadi: Any, program: Program, arguments: Sequence[Any]) -> list[An
     with _as_written(casadi):
         values = interpret(program, elements, operations(casadi), casadi.SX)
     made = []
-    for port, indices in zip(program.outputs, program.results):
+    for port, indices, found in zip(program.outputs, program.results, output_values(program, values)):
         rows, columns = _matrix(port)
         kept = [
             (row, column)
             for column in range(columns)  # the order in which CasADi keeps them
             for row in range(rows)
-            if columns == 1 or program.nodes[indices[row * columns + column]][::2] != ("const", 0.0)
+            if columns == 1
+            or len(indices) < len(found)
+            or program.nodes[indices[row * columns + column]][::2] != ("const", 0.0)
         ]
-        entries = [values[indices[row * columns + column]] for row, column in kept]
+        entries = [found[row * columns + column] for row, column in kept]
         places = casadi.Sparsity.triplet(rows, columns, [row for row, _ in kept], [column for _, column in kept])
         made.append(casadi.SX(places, casadi.vertcat(*entries)) if entries else casadi.SX(rows, columns))
     return made

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dalembert.tracing.program import LOOPS, Program
+from dalembert.tracing.program import STRUCTURE, Program
 
 
 @dataclass(frozen=True)
@@ -45,25 +45,22 @@ def code_size(program: Program, real: str) -> int:
     room = ROOM[real]
     size = room.function + room.operation * _operations(program) + room.store * sum(map(len, program.results))
     steps: dict[str, Program] = {}
-    for node in program.nodes:
-        if node.op != "loop":
-            continue
-        loop = program.loops[int(node.value)]
-        steps[loop.step.digest] = loop.step
-        size += room.loop + room.copy * loop.carried
-        rows = node.args[loop.carried + loop.held :]
-        for column in (rows[k :: loop.given] for k in range(loop.given)):
-            kinds = {program.nodes[k].op for k in column}
-            if kinds == {"const"}:
-                size += room.number * loop.count
-            else:
-                size += room.loop if kinds <= {"input", "element"} else room.copy * loop.count
+    for op, args, value in program.nodes:
+        if op == "loop":
+            loop = program.loops[int(value)]
+            steps[loop.step.digest] = loop.step
+            size += room.loop + room.copy * loop.carried
+        elif op == "pack":
+            size += room.copy * len(args)
+        elif op == "write":
+            size += room.loop
+    size += sum(room.number * len(table) // 8 for table in program.tables)
     size += sum(code_size(step, real) for step in steps.values())
     return round(size)
 
 
 def _operations(program: Program) -> int:
-    return sum(1 for _, node in program.operations() if node.op not in LOOPS)
+    return sum(1 for _, node in program.operations() if node.op not in STRUCTURE)
 
 
 def shown_size(size: int) -> str:

@@ -23,6 +23,7 @@ _FUNCTIONS = {
     "min": "Math.min({0}, {1})", "max": "Math.max({0}, {1})",
     "lt": "({0} < {1})", "le": "({0} <= {1})", "eq": "({0} === {1})",
     "and": "({0} && {1})", "or": "({0} || {1})", "not": "(!({0}))", "select": "(({0}) ? ({1}) : ({2}))",
+    "read": "Math.min(Math.max(Math.trunc({0}) || 0, 0), {1} - 1)",
 }  # fmt: skip
 
 
@@ -35,27 +36,63 @@ def to_javascript(program: Program) -> str:
     function = names.new(program.name)
     inputs = [names.new(port.name) for port in program.inputs]
     outputs = [names.new(port.name, "_out") for port in program.outputs]
-    body = FunctionBody(program, Infix(_number, _FUNCTIONS), names, lambda port, element: f"{inputs[port]}[{element}]")
+    body = FunctionBody(
+        program, _JavaScript(_number, _FUNCTIONS), names, lambda port, element: f"{inputs[port]}[{element}]",
+        arrays=lambda port: inputs[port],
+    )  # fmt: skip
+    sources = {k: body.array(row[0]) for k, row in enumerate(program.results) if program.is_array(k)}
     lines = _lines(body, "  ")
-    for name, row in zip(outputs, program.results):
+    for number, (name, row) in enumerate(zip(outputs, program.results)):
+        if program.is_array(number):
+            source = sources[number]
+            lines.append(f"  for (let k = 0; k < {program.outputs[number].size}; k += 1) {name}[k] = {source}[k];")
+            continue
         lines += [f"  {name}[{place}] = {body.text(k).source};" for place, k in enumerate(row)]
     return "\n".join([f"function {function}({', '.join([*inputs, *outputs])}) {{", *lines, "}", ""])
+
+
+class _JavaScript(Infix):
+    def part(self, array: str, first: str, size: int) -> str:
+        return f"{array}.slice({first}, {first} + {size})"
 
 
 def _lines(body: FunctionBody, indent: str) -> list[str]:
     lines = []
     for s in body.statements:
         if s.loop:
-            count = f"let {s.loop.counter} = 0; {s.loop.counter} < {s.loop.times}; {s.loop.counter} += 1"
-            (given, rows), (made, fresh) = s.loop.given, s.loop.made
-            for array, values in ((s.name, s.loop.start), (given, rows), (made, [])):
-                lines.append(f"{indent}const {array} = [{', '.join(source for source, _ in values)}];")
-            lines.append(f"{indent}for ({count}) {{")
-            lines += _lines(s.loop.body, indent + "  ")
-            if fresh:
-                lines.append(f"{indent}  {made}.push({', '.join(source for source, _ in fresh)});")
-            lines += [f"{indent}  {s.name}[{k}] = {source};" for k, (source, _) in enumerate(s.loop.ends)]
+            loop, scan = s.loop, s.loop.scan
+            step = loop.counter
+            lines.append(f"{indent}const {s.name} = [{', '.join(source for source, _ in loop.start)}];")
+            for own in loop.emitted:
+                lines.append(f"{indent}const {own.array} = new Array({own.size}).fill(0);")
+            for kept in loop.stored:
+                lines.append(f"{indent}let {kept.array} = {kept.before}.slice();")
+            lines.append(f"{indent}for (let {step} = 0; {step} < {scan.count}; {step} += 1) {{")
+            if scan.stops:
+                lines.append(f"{indent}  if (!({s.name}[{len(loop.start) - 1}] > 0)) break;")
+            for index, count, each in ((loop.row, scan.read_rows, scan.hold), (loop.kept, scan.emitted, scan.every)):
+                if index != step:
+                    number = f"Math.floor({step} / {each})" if each > 1 else step
+                    number = f"{count - 1} - {number}" if scan.reverse else number
+                    lines.append(f"{indent}  const {index} = {number};")
+            assert loop.body is not None
+            lines += _lines(loop.body, indent + "  ")
+            due = f"if (({step} + 1) % {scan.every} === 0) " if scan.every > 1 else ""
+            for own in loop.emitted:
+                for k, (source, _) in enumerate(own.row):
+                    lines.append(f"{indent}  {due}{own.array}[{own.width} * {loop.kept} + {k}] = {source};")
+            lines += [f"{indent}  {s.name}[{k}] = {source};" for k, (source, _) in enumerate(loop.ends)]
+            lines += [f"{indent}  {x.array} = {x.after}.slice();" for x in loop.stored if x.after != x.array]
             lines.append(f"{indent}}}")
+        elif s.array:
+            made = s.array
+            if made.copied:
+                lines.append(f"{indent}const {s.name} = {made.copied}.slice();")
+            else:
+                elements = made.numbers if made.numbers is not None else [x for x, _ in made.elements or ()]
+                lines.append(f"{indent}const {s.name} = [{', '.join(elements)}];")
+            if made.changed:
+                lines.append(f"{indent}{body.dialect.store(s.name, made.size, *made.changed)}")
         else:
             lines.append(f"{indent}const {s.name} = {s.source};")
     return lines

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from dalembert.printing.names import identifier
-from dalembert.printing.statements import ATOM, PRODUCT, SUM, FunctionBody, Text, bracket
+from dalembert.printing.statements import ATOM, PRODUCT, SUM, FunctionBody, NoArrays, Text, bracket
 from dalembert.tracing.loops import unrolled
 from dalembert.tracing.program import Program
 
@@ -86,7 +86,7 @@ class _Symbols:
         return [self.new(wish, *indices) for indices in np.ndindex(shape)]
 
 
-class _Latex:
+class _Latex(NoArrays):
     """How operations are written."""
 
     pairs = False

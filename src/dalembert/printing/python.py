@@ -37,9 +37,17 @@ def to_python(program: Program) -> str:
         place = np.unravel_index(element, program.inputs[port].shape) if program.inputs[port].shape else ()
         return f"{inputs[port]}[{', '.join(['...', *(str(int(k)) for k in place)])}]"
 
-    body = FunctionBody(program, _Python(_number, _FUNCTIONS), names, read)
+    def array(port: int) -> str:
+        return f"{flat}({inputs[port]}, {len(program.inputs[port].shape)})"
+
+    flat, place, changed = (names.new(wish) for wish in ("flat", "read", "write"))
+    body = FunctionBody(program, _Python(place, changed), names, read, arrays=array)
+    sources = {k: body.array(row[0]) for k, row in enumerate(program.results) if program.is_array(k)}
     lines = _lines(body, "    ")
-    for name, port, row in zip(outputs, program.outputs, program.results):
+    for number, (name, port, row) in enumerate(zip(outputs, program.outputs, program.results)):
+        if number in sources:
+            lines.append(f"    {name} = {helper}(list({sources[number]}), {batch}, {port.shape})")
+            continue
         elements = "".join(f"\n        {body.text(k).source}," for k in row)
         lines.append(
             f"    {name} = {helper}([{elements}{chr(10) + '    ' if elements else ''}], {batch}, {port.shape})"
@@ -62,6 +70,7 @@ def to_python(program: Program) -> str:
             "    return np.stack([np.broadcast_to(x, batch) for x in elements], axis=-1).reshape(batch + shape)",
             "",
             "",
+            *_helpers(flat, place, changed, "\n".join(lines)),
             f"def {function}({', '.join(inputs)}):",
             '    """',
             "    Args:",
@@ -79,18 +88,65 @@ def to_python(program: Program) -> str:
     )
 
 
+def _helpers(flat: str, read: str, write: str, text: str) -> list[str]:
+    """What programs with arrays call. Of an array, the elements come first, then the batch dimensions."""
+    place = "np.clip(np.where(index > 0, index, 0), 0, len(array) - 1).astype(int)"
+    made = {
+        flat: [
+            f"def {flat}(array, dimensions):",
+            "    batch = array.shape[: array.ndim - dimensions]",
+            "    return np.moveaxis(array.reshape(batch + (-1,)), -1, 0)",
+        ],
+        read: [
+            f"def {read}(array, index):",
+            f"    *array, index = np.broadcast_arrays(*array, {place})",
+            "    return np.take_along_axis(np.stack(array), index[None], 0)[0]",
+        ],
+        write: [
+            f"def {write}(array, index, number):",
+            f"    index = {place}",
+            "    return [np.where(index == k, number, x) for k, x in enumerate(array)]",
+        ],
+    }
+    return [line for name, lines in made.items() if f"{name}(" in text for line in (*lines, "", "")]
+
+
 def _lines(body: FunctionBody, indent: str) -> list[str]:
     lines = []
     for s in body.statements:
         if s.loop:
-            (given, rows), (made, fresh) = s.loop.given, s.loop.made
-            for array, values in ((s.name, s.loop.start), (given, rows), (made, [])):
-                lines.append(f"{indent}{array} = [{', '.join(source for source, _ in values)}]")
-            lines.append(f"{indent}for {s.loop.counter} in range({s.loop.times}):")
-            lines += _lines(s.loop.body, indent + "    ")
-            if fresh:
-                lines.append(f"{indent}    {made} += [{', '.join(source for source, _ in fresh)}]")
-            lines.append(f"{indent}    {s.name} = [{', '.join(source for source, _ in s.loop.ends)}]")
+            loop, scan = s.loop, s.loop.scan
+            step = loop.counter
+            lines.append(f"{indent}{s.name} = [{', '.join(source for source, _ in loop.start)}]")
+            lines += [f"{indent}{own.array} = [0.0] * {own.size}" for own in loop.emitted]
+            lines += [f"{indent}{own.array} = {own.before}" for own in loop.stored]
+            lines.append(f"{indent}for {step} in range({scan.count}):")
+            if scan.stops:
+                lines.append(f"{indent}    if not np.any({s.name}[-1] > 0):")
+                lines.append(f"{indent}        break")
+            for index, count, each in ((loop.row, scan.read_rows, scan.hold), (loop.kept, scan.emitted, scan.every)):
+                if index != step:
+                    number = f"{step} // {each}" if each > 1 else step
+                    lines.append(f"{indent}    {index} = {f'{count - 1} - {number}' if scan.reverse else number}")
+            assert loop.body is not None
+            lines += _lines(loop.body, indent + "    ")
+            due = f"if ({step} + 1) % {scan.every} == 0: " if scan.every > 1 else ""
+            for own in loop.emitted:
+                for k, (source, _) in enumerate(own.row):
+                    lines.append(f"{indent}    {due}{own.array}[{own.width} * {loop.kept} + {k}] = {source}")
+            if loop.ends:
+                lines.append(f"{indent}    {s.name} = [{', '.join(source for source, _ in loop.ends)}]")
+            if loop.stored:
+                names, after = (", ".join(x) for x in zip(*((own.array, own.after) for own in loop.stored)))
+                lines.append(f"{indent}    {names} = {after}")
+        elif s.array:
+            made = s.array
+            if made.changed:
+                assert isinstance(body.dialect, _Python)
+                lines.append(f"{indent}{s.name} = {body.dialect.write}({made.copied}, {', '.join(made.changed)})")
+            else:
+                elements = made.numbers if made.numbers is not None else [x for x, _ in made.elements or ()]
+                lines.append(f"{indent}{s.name} = [{', '.join(elements)}]")
         else:
             lines.append(f"{indent}{s.name} = {s.source}")
     return lines
@@ -103,6 +159,16 @@ class _Literal(Text):
 class _Python(Infix):
     """Python's notation. Operations on literals alone, left because they give no finite number, are left to NumPy:
     Python's own numbers refuse a division by zero."""
+
+    def __init__(self, read: str, write: str):
+        super().__init__(_number, _FUNCTIONS)
+        self.read, self.write = read, write
+
+    def part(self, array: str, first: str, size: int) -> str:
+        return f"{array}[{first}:{first} + {size}]"
+
+    def element(self, array: str, size: int, index: str) -> Text:
+        return Text(f"{self.read}({array}, {index})")
 
     def number(self, value: float) -> Text:
         return _Literal(*super().number(value))

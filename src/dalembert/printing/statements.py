@@ -8,8 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
+import numpy as np
+
 from dalembert.tracing.cost import count_uses
-from dalembert.tracing.program import Program
+from dalembert.tracing.program import ARRAYS, NOT_HELD, Program, Scan
+
+_WRITTEN_WHERE_USED = frozenset({"const", "input", "table", "data", "rows"})
 
 SUM, PRODUCT, ATOM = 1, 2, 3
 """How tightly a text is bound; an operand that is bound less than required is put in brackets."""
@@ -25,8 +29,8 @@ class Text(NamedTuple):
 class Statement(NamedTuple):
     """A definition: the name of a value, its source, and which node it is.
 
-    If ``cosine`` is given, ``name`` is the sine and ``cosine`` the cosine of ``source``. If ``loop`` or ``calls`` is
-    given, ``name`` is the array of what it carries.
+    If ``cosine`` is given, ``name`` is the sine and ``cosine`` the cosine of ``source``. If ``loop`` is given, ``name``
+    is the array of what it carries; if ``array`` is, that of an array.
     """
 
     name: str
@@ -34,65 +38,89 @@ class Statement(NamedTuple):
     node: int
     cosine: str = ""
     loop: LoopBody | None = None
-    calls: StepCalls | None = None
+    array: ArrayBody | None = None
+
+
+class ArrayBody(NamedTuple):
+    """How an array is made.
+
+    Args:
+        size: how many elements it has.
+        declared: whether it has a place already.
+        numbers: sources of its elements, if they are constants.
+        elements: sources of its elements, and whether each is a constant, if they are given one by one.
+        copied: source of the array that it is a copy of, if it is one.
+        changed: sources of an index and of the number that is put there.
+    """
+
+    size: int
+    declared: bool
+    numbers: list[str] | None = None
+    elements: list[tuple[str, bool]] | None = None
+    copied: str = ""
+    changed: tuple[str, str] | None = None
+
+
+class Emitted(NamedTuple):
+    """An array that a loop emits, row by row.
+
+    Args:
+        array: its source.
+        size: how many elements it has; zero if it has a place already.
+        width: how many elements a row has.
+        row: sources of the elements of a row, and whether each is a constant; none reads what is carried.
+    """
+
+    array: str
+    size: int
+    width: int
+    row: list[tuple[str, bool]]
+
+
+class Stored(NamedTuple):
+    """An array that a loop carries.
+
+    Args:
+        array: its source.
+        size: how many elements it has.
+        declared: whether it has a place already.
+        before: source of the array that it begins as.
+        after: source of the array that it is after a step.
+    """
+
+    array: str
+    size: int
+    declared: bool
+    before: str
+    after: str
 
 
 class LoopBody(NamedTuple):
     """A step taken several times, on an array of what is carried.
 
     Args:
-        given: name of the array of what is given to the steps, one after the other, and sources of its elements, with
-            whether each is a constant; none if empty.
-        made: name of the array of what the steps make, one after the other, and sources of the elements that one makes,
-            none of which reads the array of what is carried; none if empty.
-        start: sources of its elements before the first step, and whether each is a constant.
-        times: how often the step is taken.
+        scan: what is repeated.
+        start: sources of what is carried before the first step, and whether each is a constant.
         counter: a name for the number of the step.
-        body: the statements of a step.
+        row: a name for the number of the row that is given; that of the counter, if they are the same.
+        kept: a name for the number of the row that is emitted; that of the counter, if they are the same.
+        body: the statements of a step; None if a function takes it.
         ends: sources of the elements after a step, and whether each is a constant; none reads the array.
+        emitted: the arrays that it emits.
+        stored: the arrays that it carries.
+        function: the function that takes a step, and the arrays it is given; what it emits comes last.
     """
 
-    given: tuple[str, list[tuple[str, bool]]]
-    made: tuple[str, list[tuple[str, bool]]]
+    scan: Scan
     start: list[tuple[str, bool]]
-    times: int
     counter: str
-    body: FunctionBody
+    row: str
+    kept: str
+    body: FunctionBody | None
     ends: list[tuple[str, bool]]
-
-
-class StepFunction(NamedTuple):
-    """A function of one step, which several loops call.
-
-    Args:
-        name: of the function.
-        given: which of the values given to a step vary, in order.
-        table: which of them are constants in every loop that takes the step, in order.
-    """
-
-    name: str
-    given: tuple[int, ...]
-    table: tuple[int, ...]
-
-
-class StepCalls(NamedTuple):
-    """A loop that calls a function for each of its steps.
-
-    Args:
-        function: that it calls.
-        given: name of the array of what is given to the steps and varies, and sources of its elements.
-        table: name of the array of constants that are given to the steps, and its elements.
-        made: name of the array of what the steps make, and how many values one makes.
-        start: as in :class:`LoopBody`; so are the others.
-    """
-
-    function: StepFunction
-    given: tuple[str, list[tuple[str, bool]]]
-    table: tuple[str, list[str]]
-    made: tuple[str, int]
-    start: list[tuple[str, bool]]
-    times: int
-    counter: str
+    emitted: list[Emitted]
+    stored: list[Stored]
+    function: tuple[str, list[str]] = ("", [])
 
 
 class NameGiver(Protocol):
@@ -124,6 +152,18 @@ class Dialect(Protocol):
         """An operation on operands."""
         ...
 
+    def part(self, array: str, first: str, size: int) -> str:
+        """Part of an array, from an element on."""
+        ...
+
+    def element(self, array: str, size: int, index: str) -> Text:
+        """The element of an array at a computed index, the nearest there is."""
+        ...
+
+    def store(self, array: str, size: int, index: str, number: str) -> str:
+        """The statement that changes the element of an array at a computed index."""
+        ...
+
     def named(self, op: str) -> bool:
         """Whether the result of an operation always gets a name."""
         ...
@@ -133,8 +173,21 @@ class Dialect(Protocol):
         ...
 
 
+class NoArrays:
+    """For dialects without arrays."""
+
+    def part(self, array: str, first: str, size: int) -> str:
+        raise NotImplementedError
+
+    def element(self, array: str, size: int, index: str) -> Text:
+        raise NotImplementedError
+
+    def store(self, array: str, size: int, index: str, number: str) -> str:
+        raise NotImplementedError
+
+
 class FunctionBody:
-    """The statements of a program, or of a piece of one. For languages without arrays it must have no loops.
+    """The statements of a program, or of a piece of one. For languages without arrays it must have none, and no loops.
 
     Args:
         read: source of the element of an input, from port number and flat element.
@@ -143,7 +196,9 @@ class FunctionBody:
         known: sources of values computed before.
         keep: nodes that must have a name, because other code needs them.
         uses: of ``count_uses``, if the caller has it already.
-        steps: functions of steps that are written elsewhere, by the digest of the step.
+        steps: names of functions of steps that are written elsewhere, by the digest of the step.
+        arrays: sources of inputs as arrays, by number.
+        memory: sources of arrays that have a place already, by node.
     """
 
     def __init__(
@@ -157,7 +212,9 @@ class FunctionBody:
         known: Mapping[int, str] | None = None,
         keep: frozenset[int] = frozenset(),
         uses: list[int] | None = None,
-        steps: Mapping[str, StepFunction] | None = None,
+        steps: Mapping[str, str] | None = None,
+        arrays: Callable[[int], str] | None = None,
+        memory: Mapping[int, str] | None = None,
     ):
         stop = len(program.nodes) if stop is None else stop
         self.program, self.dialect, self.names = program, dialect, names
@@ -168,18 +225,28 @@ class FunctionBody:
         self._steps = steps or {}
         self._uses = count_uses(program) if uses is None else uses
         self._numbered = 0
-        self._loops: dict[int, list[str]] = {}  # sources of what they end with
+        self._array_of_port = arrays
+        self._memory = dict(memory or {})
+        self._arrays: dict[int, str] = {}
+        self._rows_of: dict[int, dict[int, int]] = {}
+        for k, (op, args, value) in enumerate(program.nodes):
+            if op == "rows":
+                self._rows_of.setdefault(args[0], {})[int(value)] = k
+        self._carried: dict[int, str] = {}  # names of what loops end with
         cosines = _partners(program, start, stop) if dialect.pairs else {}
         for k in range(start, stop):
-            if program.nodes[k].op in ("const", "input") or k in self._named:
+            op, args, value = program.nodes[k]
+            if op in _WRITTEN_WHERE_USED or k in self._named:
                 continue
             if k in cosines:
                 self._print_pair(k, cosines[k])
-            elif program.nodes[k].op == "loop":
+            elif op == "loop":
                 self._print_loop(k)
-            elif program.nodes[k].op == "element":
-                self._texts[k] = Text(self._loops[program.nodes[k].args[0]][int(program.nodes[k].value)])
+            elif op == "element":
+                self._texts[k] = Text(f"{self._carried[args[0]]}[{int(value)}]")
                 self._named.add(k)
+            elif op in ARRAYS:
+                self._print_array(k)
             else:
                 self._print(k, keep)
 
@@ -192,6 +259,51 @@ class FunctionBody:
             return Text(self._read(*args))
         return self._texts[k]
 
+    def array(self, k: int) -> str:
+        """The source of an array."""
+        op, _, value = self.program.nodes[k]
+        if k not in self._arrays:
+            if op == "table":
+                assert self._array_of_port is not None
+                self._arrays[k] = self._array_of_port(int(value))
+            elif op == "data":
+                numbers = np.frombuffer(self.program.tables[int(value)], "<f8")
+                self._arrays[k] = name = self.names.new("table")
+                sources = [self.dialect.number(x).source for x in numbers.tolist()]
+                self.statements.append(Statement(name, "", k, array=ArrayBody(len(numbers), False, sources)))
+            else:
+                self._arrays[k] = self._memory[k]
+        return self._arrays[k]
+
+    def _place(self, k: int, wish: str) -> tuple[str, bool]:
+        """The source of an array that is made now, and whether it has a place already."""
+        declared = k in self._memory
+        self._arrays[k] = self._memory[k] if declared else self.names.new(wish)
+        return self._arrays[k], declared
+
+    def _print_array(self, k: int) -> None:
+        op, args, _ = self.program.nodes[k]
+        size = self.program.array_sizes[k]
+        if op == "pack":
+            for a in args:
+                self._give_name(a)
+            elements = [(self.text(a).source, self.program.nodes[a].op == "const") for a in args]
+            name, declared = self._place(k, "packed")
+            made = ArrayBody(size, declared, elements=elements)
+        else:
+            before, index, number = args
+            self._give_name(index)
+            self._give_name(number)
+            source = self.array(before)
+            name, declared = self._place(k, "written")
+            made = ArrayBody(size, declared, copied=source, changed=(self.text(index).source, self.text(number).source))
+        self.statements.append(Statement(name, "", k, array=made))
+
+    def copy_array(self, k: int, target: str) -> None:
+        """Copy an array to a place of its own."""
+        size = self.program.array_sizes[k]
+        self.statements.append(Statement(target, "", k, array=ArrayBody(size, True, copied=self.array(k))))
+
     def _fresh(self, k: int) -> str:
         label = self.program.labels.get(k)
         if label is None:
@@ -201,7 +313,7 @@ class FunctionBody:
         return self.names.new(label)
 
     def _give_name(self, k: int) -> None:
-        if k not in self._named and self.program.nodes[k].op not in ("const", "input"):
+        if k not in self._named and self.program.nodes[k].op not in NOT_HELD:
             name = self._fresh(k)
             self.statements.append(Statement(name, self._texts[k].source, k))
             self._texts[k] = Text(name)
@@ -211,6 +323,13 @@ class FunctionBody:
         if self.dialect.wants_names(op):
             for a in args:
                 self._give_name(a)
+        if op == "read":
+            home, index = args
+            self._give_name(index)
+            size = self.program.array_sizes[home]
+            self._texts[k] = self.dialect.element(self.array(home), size, self.text(index).source)
+            self._give_name(k)
+            return
         made = self.dialect.operation(op, [self.text(a) for a in args])
         inside = [a for a in dict.fromkeys(args) if a in self._texts and a not in self._named]
         while len(made.source) > self.dialect.longest and inside:
@@ -224,37 +343,70 @@ class FunctionBody:
 
     def _print_loop(self, k: int) -> None:
         _, args, value = self.program.nodes[k]
-        loop = self.program.loops[int(value)]
-        for a in args:
+        scan = self.program.loops[int(value)]
+        start, held, given, tables, stores = scan.split(args)
+        for a in (*start, *held):
             self._give_name(a)
-        carried, given, made = (self.names.new(wish) for wish in ("carried", "given", "made"))
-        self._loops[k] = [f"{carried}[{j}]" for j in range(loop.carried)]
-        self._loops[k] += [f"{made}[{j}]" for j in range(loop.count * loop.made)]
-        sources = [(self.text(a).source, self.program.nodes[a].op == "const") for a in args]
-        start, held = sources[: loop.carried], [source for source, _ in sources[loop.carried :][: loop.held]]
-        rows = sources[loop.carried + loop.held :]
+        rows = [self.array(a) for a in given]
+        known = [self.array(a) for a in tables]
+        before = [self.array(a) for a in stores]
+        carried = self._carried[k] = self.names.new("carried")
+        mine = self._rows_of.get(k, {})
+        places: list[tuple[str, bool]] = []
+        for j in range(len(scan.sizes)):
+            wish = "rows" if j < len(scan.made) else "store"
+            places.append(self._place(mine[j], wish) if j in mine else (self.names.new(wish), False))
+        beginning = [(self.text(a).source, self.program.nodes[a].op == "const") for a in start]
+        sources = [self.text(a).source for a in held]
         inner = self.names.scope()
         counter = inner.new("step")
-        function = self._steps.get(loop.step.digest)
-        if function is not None:
-            varying = [rows[s * loop.given + k] for s in range(loop.count) for k in function.given]
-            numbers = [rows[s * loop.given + k][0] for s in range(loop.count) for k in function.table]
-            table = self.names.new("numbers"), numbers
-            calls = StepCalls(function, (given, varying), table, (made, loop.made), start, loop.count, counter)
-            self.statements.append(Statement(carried, "", k, calls=calls))
-            return
+        row = inner.new("row") if rows and (scan.hold > 1 or scan.reverse) else counter
+        kept = inner.new("kept") if scan.made and (scan.every > 1 or scan.reverse) else counter
+        first = 2 + len(rows)
+
+        def at(port: int, element: int | str) -> str:
+            begin, stride = scan.given[port - 2]
+            return f"{begin + element if isinstance(element, int) else begin} + {stride} * {row}"
 
         def read(port: int, element: int) -> str:
             if port == 1:
-                return held[element]
-            return f"{given}[{counter} * {loop.given} + {element}]" if port else f"{carried}[{element}]"
+                return sources[element]
+            if port == 0:
+                return f"{carried}[{element}]"
+            if port < first:
+                return f"{rows[port - 2]}[{at(port, element)}]"
+            return f"{array(port)}[{element}]"
 
-        body, ends, fresh = step_body(loop.step, self.dialect, inner, read)
-        self.statements.append(
-            Statement(
-                carried, "", k, loop=LoopBody((given, rows), (made, fresh), start, loop.count, counter, body, ends)
-            )
-        )
+        def array(port: int) -> str:
+            if port < first:
+                return self.dialect.part(rows[port - 2], at(port, 0), scan.widths[port - 2])
+            if port < first + len(known):
+                return known[port - first]
+            return places[len(scan.made) + port - first - len(known)][0]
+
+        name = self._steps.get(scan.step.digest, "") if not scan.held and not stores and scan.every == 1 else ""
+        width = scan.made
+        body: FunctionBody | None = None
+        ends: list[tuple[str, bool]] = []
+        made: list[list[tuple[str, bool]]] = []
+        after: list[str] = []
+        taken: list[str] = []
+        if name:
+            taken = [array(port) for port in range(2, first + len(known))]
+            taken += [self.dialect.part(own, f"{n} * {kept}", n) for n, (own, _) in zip(width, places)]
+            made = [[] for _ in width]
+        else:
+            body, ends, made, after = step_body(scan, self.dialect, inner, read, array)
+        emitted = [
+            Emitted(own, 0 if declared else n * scan.emitted, n, new)
+            for (own, declared), n, new in zip(places, width, made)
+        ]
+        stored = [
+            Stored(own, n, declared, *both)
+            for (own, declared), n, *both in zip(places[len(width) :], scan.sizes[len(width) :], before, after)
+        ]
+        loop = LoopBody(scan, beginning, counter, row, kept, body, ends, emitted, stored, (name, taken))
+        self.statements.append(Statement(carried, "", k, loop=loop))
 
     def _print_pair(self, first: int, second: int) -> None:
         sine, cosine = (first, second) if self.program.nodes[first].op == "sin" else (second, first)
@@ -265,31 +417,39 @@ class FunctionBody:
 
 
 def step_body(
-    step: Program, dialect: Dialect, names: NameGiver, read: Callable[[int, int], str]
-) -> tuple[FunctionBody, list[tuple[str, bool]], list[tuple[str, bool]]]:
-    """The statements of one step of a loop; the sources of what it carries on and of what it makes, and whether each is
-    a constant. They may be assigned in any order: none reads the array of what is carried.
+    scan: Scan,
+    dialect: Dialect,
+    names: NameGiver,
+    read: Callable[[int, int], str],
+    arrays: Callable[[int], str],
+) -> tuple[FunctionBody, list[tuple[str, bool]], list[list[tuple[str, bool]]], list[str]]:
+    """The statements of one step of a loop; the sources of what it carries on and of what it emits, and whether each is
+    a constant; and those of the arrays that it carries. They may be assigned in any order: none reads the array of what
+    is carried.
 
     Args:
-        step: a step as in :class:`dalembert.tracing.program.Repetition`.
+        scan: the loop.
         dialect: of the language.
         names: for its values.
-        read: as for :class:`FunctionBody`.
+        read: as for :class:`FunctionBody`; so are ``arrays``.
     """
-    results = step.results
-    body = FunctionBody(step, dialect, names, read, keep=frozenset((*results[0], *results[1])))
+    step, count = scan.step, 1 + len(scan.made)
+    numbers = step.results[:count]
+    keep = frozenset(k for row in numbers for k in row)
+    body = FunctionBody(step, dialect, names, read, keep=keep, arrays=arrays)
     found: dict[int, tuple[str, bool]] = {}
-    for result in (*results[0], *results[1]):
+    for result in (k for row in numbers for k in row):
         if result in found:
             continue
         op, at, _ = step.nodes[result]
         source = body.text(result).source
-        if op == "input" and at[0] == 0:  # another statement overwrites it
+        if op == "input" and (at[0] == 0 or at[0] >= len(step.inputs) - scan.stores):  # another statement overwrites it
             old = names.new("old")
             body.statements.append(Statement(old, source, result))
             source = old
         found[result] = source, op == "const"
-    return body, [found[k] for k in results[0]], [found[k] for k in results[1]]
+    rows = [[found[k] for k in row] for row in numbers]
+    return body, rows[0], rows[1:], [body.array(row[0]) for row in step.results[count:]]
 
 
 def _partners(program: Program, start: int, stop: int) -> dict[int, int]:
@@ -323,6 +483,16 @@ class Infix:
     def number(self, value: float) -> Text:
         source = self._number(value)
         return Text(source, SUM if source.startswith("-") else ATOM)
+
+    def part(self, array: str, first: str, size: int) -> str:
+        return f"({array} + {first})"
+
+    def element(self, array: str, size: int, index: str) -> Text:
+        return Text(f"{array}[{self._functions['read'].format(index, size)}]")
+
+    def store(self, array: str, size: int, index: str, number: str) -> str:
+        """The statement that changes the element of an array at a computed index."""
+        return f"{self.element(array, size, index).source} = {number};"
 
     def named(self, op: str) -> bool:
         return False

@@ -20,7 +20,7 @@ from dalembert.model import Mechanism
 from dalembert.proof.claims import Claim, Omission, bias, coriolis_forces, inertia
 from dalembert.proof.field import OPERATIONS
 from dalembert.proof.generic import Subject, generic_mechanism
-from dalembert.tracing.evaluate import interpret
+from dalembert.tracing.evaluate import interpret, output_values
 from dalembert.tracing.program import Program
 
 METHODS = ("newton-euler", "lagrange", "kane", "kronecker")
@@ -94,8 +94,8 @@ def routes(mechanism: Mechanism, s: Subject, values: dict[str, Any]) -> Iterator
         given: dict[str, Any] = {"q": s.q, "v": s.v, **{name: [x] for name, x in values.items()}}
         found = interpret(program, [list(given[port.name]) for port in program.inputs], OPERATIONS, _constant)
         parts = {
-            port.name: np.array([found[k] for k in indices], dtype=object).reshape(port.shape)
-            for port, indices in zip(program.outputs, program.results)
+            port.name: np.array(row, dtype=object).reshape(port.shape)
+            for port, row in zip(program.outputs, output_values(program, found))
         }
         who = f"derived: {method}"
         yield Claim("inertia matrix", who, "column-method", parts["mass_matrix"], inertia(s))

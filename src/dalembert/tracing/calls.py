@@ -7,14 +7,15 @@ kernel finds its code in the cache by that digest, and traces nothing but the ou
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from dalembert.tracing.evaluate import LoopMaker, interpret_call
+from dalembert.tracing.evaluate import interpret_call
 from dalembert.tracing.graph import Expr, Graph, Predicate
-from dalembert.tracing.loops import repeat_program
-from dalembert.tracing.program import CalledProgram, Program, Repetition
+from dalembert.tracing.loops import scan_program
+from dalembert.tracing.program import STRUCTURE, CalledProgram, Node, Program
 from dalembert.tracing.rules import RULES
 from dalembert.tracing.trace import assemble, retrace
 
@@ -46,15 +47,16 @@ def call(called: CalledProgram, arrays: Sequence[np.ndarray]) -> tuple[Any, ...]
     shapes = [port.shape for port in called.inputs]
     rows = [np.broadcast_to(arrays[k], batch + shapes[k]).reshape(-1, *shapes[k]) for k in own]
 
-    def each(_: tuple, still: tuple, given: tuple) -> tuple[tuple, tuple]:
+    def each(_: tuple, given: tuple, still: tuple) -> tuple[tuple, tuple, bool]:
         changing, fixed = iter(given), iter(still)
-        return (), _call_once(called, [np.array(next(changing if core else fixed), dtype=object) for core in cores])
+        found = _call_once(called, [np.array(next(changing if core else fixed), dtype=object) for core in cores])
+        return (), found, False
 
     if not len(rows[0]):
         return tuple(np.empty((*batch, *port.shape), dtype=object) for port in called.outputs)
     held = tuple(array for array, core in zip(arrays, cores) if not core)
     one = next(x for array in arrays for x in array.flat if isinstance(x, Expr))
-    made = one.repeated(each, len(rows[0]), (), held, tuple(rows))[1]
+    made = one.scanned(each, len(rows[0]), (), tuple(rows), held)[1]
     return tuple(array.reshape((*batch, *port.shape)) for array, port in zip(made, called.outputs))
 
 
@@ -78,7 +80,7 @@ def expanded(program: Program) -> Program:
     """The program with those that it calls written out, by the rules of construction; itself if it calls none."""
     if not program.has_calls:
         return program
-    graph, values = retrace(program, _loops_of)
+    graph, values = retrace(program, _WithoutCalls)
     return assemble(graph, program, values)
 
 
@@ -98,31 +100,37 @@ def expressions_without_calls(exprs: Iterable[Any], kept: Iterable[Any]) -> list
             needed.add(x)
             pending += x.args if x.op != "input" else ()
     for x in sorted(needed, key=lambda node: node.index):
-        if x.op in ("const", "input"):
+        if x.op in ("const", "input", "table", "data"):
             values[x] = x
             continue
-        args = [values[a] for a in x.args]
-        graph = x.graph
-        if x.op == "element":
-            values[x] = args[0][int(x.value)]
-        elif x.op == "loop":
-            values[x] = _loops_of(graph)(graph.loops[int(x.value)], args)
-        elif x.op == "call":
-            values[x] = interpret_call(graph.calls[int(x.value)], args, RULES, graph.constant, graph.loop)
+        args, graph = [values[a] for a in x.args], x.graph
+        if x.op == "call":
+            values[x] = interpret_call(graph.calls[int(x.value)], args, RULES, graph.constant, graph), []
+        elif all(a is b for a, b in zip(args, x.args)) and not (x.op == "loop" and _scan_of(x).step.has_calls):
+            values[x] = x
+        elif x.op in STRUCTURE:
+            values[x] = _WithoutCalls(graph).structure(graph, Node(x.op, (), x.value), args, ())
         else:
-            values[x] = x if all(a is b for a, b in zip(args, x.args)) else RULES[x.op](*args)
+            values[x] = RULES[x.op](*args)
     return [values.get(x, x) for x in results]
 
 
-def _loops_of(graph: Graph) -> LoopMaker:
+def _scan_of(x: Any) -> Any:
+    return x.graph.loops[int(x.value)]
+
+
+class _WithoutCalls:
     """Makes the loops of a program again in a graph, without calls in their steps."""
 
-    def loop(repeated: Repetition, operands: list[Any]) -> Sequence[Any]:
-        if not repeated.step.has_calls:
-            return graph.loop(repeated, operands)
-        held, first, width = repeated.carried, repeated.carried + repeated.held, repeated.given
-        rows = [operands[first + s * width : first + (s + 1) * width] for s in range(repeated.count)]
-        ends, made = repeat_program(graph, expanded(repeated.step), operands[:held], operands[held:first], rows)
-        return [*ends, *(x for row in made for x in row)]
+    def __init__(self, graph: Graph):
+        self.graph = graph
 
-    return loop
+    def structure(self, program: Any, node: Node, operands: list[Any], inputs: Sequence[Sequence[Any]]) -> Any:
+        op, _, value = node
+        if op == "loop" and program.loops[int(value)].step.has_calls:
+            scan = program.loops[int(value)]
+            return scan_program(self.graph, replace(scan, step=expanded(scan.step)), operands)
+        if op in ("element", "rows") and isinstance(operands[0], tuple):
+            numbers, arrays = operands[0]
+            return self.graph.memory(arrays[int(value)]) if op == "rows" else numbers[int(value)]
+        return self.graph.structure(program, node, operands, inputs)

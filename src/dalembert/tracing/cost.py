@@ -6,15 +6,19 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
-from dalembert.tracing.program import Node, Program, Repetition, require_program
+from dalembert.tracing.program import NOT_HELD, STRUCTURE, UNCOUNTED, Node, Program, Scan, require_program
 
 WEIGHTS = {
     "neg": 0, "abs": 0, "add": 1, "sub": 1, "mul": 1, "div": 10, "sqrt": 12,
     "sin": 20, "cos": 20, "tan": 40, "exp": 25, "log": 25, "atan2": 50,
     "min": 1, "max": 1, "lt": 1, "le": 1, "eq": 1, "and": 1, "or": 1, "not": 1, "select": 1,
-    "loop": 0, "element": 0, "call": 0,  # what a loop repeats is counted apart; what is called is not known yet
+    "read": 4, "write": 4, **dict.fromkeys(STRUCTURE, 0),  # what a loop repeats is counted apart
+    "call": 0,  # what is called is not known yet
 }  # fmt: skip
 """Rough price of each operation in additions, for vector code; what passes compare rewritings by."""
+
+_FREE = frozenset({"neg", "abs", "read", "write"})
+"""Operations that do not count: signs, and moving numbers."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +105,7 @@ def cost(program: Program) -> Cost:
 
 def operation_count(program: Program) -> int:
     """All operations together, ``cost(program).operations``, without looking at anything else."""
-    own = sum(1 for node in program.nodes if node.op not in ("const", "input", "neg", "abs", "loop", "element"))
+    own = sum(1 for node in program.nodes if node.op not in UNCOUNTED and node.op not in _FREE)
     return own + sum(loop.count * operation_count(loop.step) for loop in program.loops)
 
 
@@ -141,7 +145,7 @@ def fused_products(program: Program) -> dict[int, int]:
     return pairs
 
 
-def max_live(nodes: tuple[Node, ...], loops: tuple[Repetition, ...] = ()) -> int:
+def max_live(nodes: tuple[Node, ...], loops: tuple[Scan, ...] = ()) -> int:
     """Most values that are held at once when the nodes are executed in order; see ``Cost.live``.
 
     Args:
@@ -173,7 +177,7 @@ def live_values(nodes: tuple[Node, ...]) -> Iterator[int]:
     live = 0
     for k, node in enumerate(nodes):
         live -= ends[k]
-        if node.op not in ("const", "input", "loop") and last[k] > k:
+        if node.op not in NOT_HELD and last[k] > k:
             live += 1
             ends[last[k]] += 1
         yield live

@@ -15,17 +15,18 @@ A power with an exponent p that is not whole is no operation of its own but made
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.tracing.calls import expressions_without_calls
 from dalembert.tracing.cost import WEIGHTS, weight
-from dalembert.tracing.evaluate import interpret
-from dalembert.tracing.graph import Expr, Graph, Predicate
-from dalembert.tracing.loops import repeat_program
-from dalembert.tracing.program import PREDICATES, Program, Repetition, derivative_ports, require_program
+from dalembert.tracing.evaluate import elements_of, interpret, output_values
+from dalembert.tracing.graph import Expr, Graph, Memory, Predicate
+from dalembert.tracing.loops import scan_program
+from dalembert.tracing.program import PREDICATES, Program, Scan, derivative_ports, require_program
 from dalembert.tracing.rules import RULES, add, mul
 from dalembert.tracing.trace import program_of, retrace
 
@@ -198,25 +199,80 @@ def _traced(program: Program) -> tuple[Graph, list[np.ndarray], list[np.ndarray]
         for element in range(array.size):
             array.flat[element] = graph.node("input", (number, element))
     results = [np.empty(port.shape, dtype=object) for port in program.outputs]
-    for array, indices in zip(results, program.results):
-        for element, k in enumerate(indices):
-            array.flat[element] = values[k]
+    for array, row in zip(results, output_values(program, values)):
+        for element, x in enumerate(row):
+            array.flat[element] = x
     return graph, variables, results
 
 
-def _carry_tangents(results: Sequence[Any], variables: Sequence[Any], known: dict[Any, dict[int, Expr]]) -> None:
-    """Put the derivatives of all that results need into ``known``, which has those of the variables."""
+def _carry_tangents(results: Sequence[Any], variables: Sequence[Any], known: dict[Any, dict[int, Any]]) -> None:
+    """Put the derivatives of all that results need into ``known``, which has those of the variables.
+
+    Those of an array are arrays.
+    """
     independent = set(variables)
-    ends: dict[Any, list[dict[int, Expr]]] = {}
+    own = _elements_by_array(variables)
+    ends: dict[Any, tuple[list[dict[int, Any]], list[dict[int, Any]]]] = {}
     for x in _ancestors(results, variables):
         if x in known:
             continue
         if x.op == "loop":
             ends[x] = _loop_tangents(x, known)
         elif x.op == "element":
-            known[x] = ends[x.args[0]][int(x.value)]
+            known[x] = ends[x.args[0]][0][int(x.value)]
+        elif isinstance(x, Memory):
+            found = ends[x.args[0]][1][int(x.value)] if x.op == "rows" else _array_tangent(x, known)
+            known[x] = _with_elements(x, found, {k: known[e] for k, e in own.get(_key(x), {}).items()})
         else:
             known[x] = _tangent(x, known, independent)
+
+
+def _array_tangent(x: Memory, known: dict[Any, dict[int, Any]]) -> dict[int, Any]:
+    """Derivatives of an array that no loop has emitted."""
+    nothing: dict[int, Any] = {}
+    if x.op not in ("pack", "write"):
+        return nothing
+    operands = x.args if x.op == "pack" else x.args[::2]
+    graph = x.graph
+    result = {}
+    for k in sorted(set().union(*(known.get(a, nothing) for a in operands))):
+        if x.op == "pack":
+            result[k] = graph.pack([known.get(a, nothing).get(k, graph.constant(0)) for a in operands])
+        else:
+            before, number = (known.get(a, nothing).get(k) for a in operands)
+            before = graph.data(np.zeros(x.size)) if before is None else before
+            result[k] = RULES["write"](before, x.args[1], graph.constant(0) if number is None else number)
+    return result
+
+
+def _with_elements(x: Memory, along: dict[int, Any], own: dict[int, dict[int, Expr]]) -> dict[int, Any]:
+    """Derivatives of an array some of whose elements are variables, from those of the others."""
+    if not own:
+        return along
+    graph = x.graph
+    result = {}
+    for k in sorted(set(along).union(*own.values())):
+        elements = elements_of(along[k]) if k in along else [graph.constant(0)] * x.size
+        for place, slopes in own.items():
+            elements[place] = slopes.get(k, graph.constant(0))
+        result[k] = graph.memory(elements)
+    return result
+
+
+def _key(x: Any) -> Any:
+    """By what the elements of an array know it."""
+    return int(x.value) if x.op == "table" else x
+
+
+def _elements_by_array(variables: Sequence[Any]) -> dict[Any, dict[int, Any]]:
+    """Which variables are elements of arrays: inputs, by number, and others."""
+    found: dict[Any, dict[int, Any]] = {}
+    for x in variables:
+        if x.op == "input":
+            found.setdefault(x.args[0], {})[x.args[1]] = x
+        elif x.op == "read" and x.args[1].op == "const":
+            found.setdefault(x.args[0], {})[int(x.args[1].value)] = x
+    return found
 
 
 def _tangent(x: Expr, known: dict[Any, dict[int, Expr]], independent: set[Any]) -> dict[int, Expr]:
@@ -235,6 +291,8 @@ def _tangent(x: Expr, known: dict[Any, dict[int, Expr]], independent: set[Any]) 
         r = 1 / x.args[1]
         a, b = known.get(x.args[0], nothing), known[x.args[1]]
         return {k: (a.get(k, 0) - x * b[k]) * r if k in b else a[k] * r for k in _union(a, b)}
+    if x.op == "read":
+        return {k: RULES["read"](along, x.args[1]) for k, along in known.get(x.args[0], nothing).items()}
     result: dict[int, Expr] = {}
     for operand, slope in _slopes_of(x, known, independent):
         directions = known[operand]
@@ -247,27 +305,54 @@ def _tangent(x: Expr, known: dict[Any, dict[int, Expr]], independent: set[Any]) 
     return {k: t for k, t in result.items() if t.op != "const" or t.value != 0}
 
 
-def _gradient(graph: Graph, results: Sequence[Any], variables: Sequence[Any], weights: Any) -> list[Expr]:
+def _gradient(graph: Graph, results: Sequence[Any], variables: Sequence[Any], weights: Any) -> list[Any]:
+    """Derivatives of a weighted sum of results by variables; by an array, the :class:`_ArrayAdjoint` of it."""
     adjoint: dict[Any, _Adjoint] = {}
+    arrays: dict[Any, _ArrayAdjoint] = {}
 
     def accumulate(x: Any, amount: Expr, where: Predicate | None = None) -> None:
         if not amount.is_zero:
             adjoint[x] = adjoint[x].plus(_Adjoint(amount, where)) if x in adjoint else _Adjoint(amount, where)
 
+    def parts(x: Memory) -> _ArrayAdjoint:
+        return arrays.setdefault(x, _ArrayAdjoint([], []))
+
     for x, given in zip(results, weights):
         accumulate(x, graph.lift(given))
     independent = set(variables)
+    own = _elements_by_array([x for x in variables if not isinstance(x, Memory)])
     order = _ancestors(list(adjoint), variables)
     active = independent | set(order)
-    ends: dict[Any, dict[int, Expr]] = {}
+    ends: dict[Any, tuple[dict[int, Expr], dict[int, Memory]]] = {}
     for x in reversed(order):
         if x.op == "loop" and x in ends:
-            for operand, amount in _loop_gradient(x, ends[x], active):
-                accumulate(operand, amount)
-        if x in independent or x not in adjoint:
+            _loop_gradient(x, *ends[x], active, accumulate, parts)
+        if x in independent or (x not in adjoint and x not in arrays):
+            continue
+        if isinstance(x, Memory):
+            amounts = arrays[x].added(x)
+            for place, variable in own.get(_key(x), {}).items():
+                accumulate(variable, RULES["read"](amounts, graph.constant(place)))
+                if x.op != "table":
+                    amounts = RULES["write"](amounts, graph.constant(place), graph.constant(0))
+            if x.op == "rows":
+                ends.setdefault(x.args[0], ({}, {}))[1][int(x.value)] = amounts
+            elif x.op == "pack":
+                for k, operand in enumerate(x.args):
+                    if operand in active:
+                        accumulate(operand, RULES["read"](amounts, graph.constant(k)))
+            elif x.op == "write":
+                before, index, number = x.args
+                if number in active:
+                    accumulate(number, RULES["read"](amounts, index))
+                if before in active:
+                    parts(before).whole.append(RULES["write"](amounts, index, graph.constant(0)))
             continue
         if x.op == "element":
-            ends.setdefault(x.args[0], {})[int(x.value)] = adjoint[x].value
+            ends.setdefault(x.args[0], ({}, {}))[0][int(x.value)] = adjoint[x].value
+            continue
+        if x.op == "read":
+            parts(x.args[0]).single.append((x.args[1], adjoint[x].value))
             continue
         amount, where = adjoint[x]
         if x.op in ("select", "min", "max"):
@@ -279,7 +364,50 @@ def _gradient(graph: Graph, results: Sequence[Any], variables: Sequence[Any], we
         else:
             for operand, slope in _slopes_of(x, active, independent):
                 accumulate(operand, amount * slope, where)
-    return [adjoint[x].value if x in adjoint else graph.constant(0) for x in variables]
+    return [
+        arrays.get(x, _ArrayAdjoint([], []))
+        if isinstance(x, Memory)
+        else adjoint[x].value
+        if x in adjoint
+        else graph.constant(0)
+        for x in variables
+    ]
+
+
+class _ArrayAdjoint(NamedTuple):
+    """What the derivative by an array is a sum of: whole arrays, and numbers that belong to one index each."""
+
+    whole: list[Memory]
+    single: list[tuple[Expr, Expr]]
+
+    def added(self, like: Memory, start: Memory | None = None) -> Memory:
+        """The sum, added to an array or to none."""
+        graph, whole = like.graph, [*([start] if start else []), *self.whole]
+        single = self.single
+        if not whole:  # what is known to be apart needs no addition
+            apart: dict[int, Expr] = {}
+            for index, amount in single:
+                if index.op == "const":
+                    place = int(index.value)
+                    apart[place] = apart[place] + amount if place in apart else amount
+            single = [(index, amount) for index, amount in single if index.op != "const"]
+            whole = [graph.memory([apart.get(k, graph.constant(0)) for k in range(like.size)])]
+        total = whole[0]
+        for other in whole[1:]:
+            total = _sum_of_arrays(graph, total, other)
+        for index, amount in single:
+            total = RULES["write"](total, index, RULES["read"](total, index) + amount)
+        return total
+
+
+def _sum_of_arrays(graph: Graph, a: Memory, b: Memory) -> Memory:
+    inner = Graph()
+    inner.input("carried", (0,), True)
+    inner.input("held", (0,), True)
+    (x,), (y,) = inner.input("a", (1,)), inner.input("b", (1,))
+    nothing = np.empty(0, dtype=object)
+    step = program_of(inner, {"carried": nothing, "made": np.array([x + y], dtype=object)}, "step")
+    return graph.memory(scan_program(graph, Scan(step, a.size, ((0, 1), (0, 1))), [a, b])[1][0])
 
 
 class _Adjoint(NamedTuple):
@@ -424,123 +552,208 @@ _UNARY: dict[str, Any] = {
 # ---------------------------------------------------------------------------------------------------------------- loops
 
 
-def _repetition(x: Any) -> Repetition:
+def _scan(x: Any) -> Scan:
     return x.graph.loops[int(x.value)]
 
 
-def _operands(x: Any) -> tuple[list[Any], list[Any], list[list[Any]]]:
-    """What a loop carries at the start, what it holds, and what is given to each step."""
-    loop = _repetition(x)
-    held, given = loop.carried, loop.carried + loop.held  # where they begin
-    rows = [list(x.args[given + s * loop.given : given + (s + 1) * loop.given]) for s in range(loop.count)]
-    return list(x.args[:held]), list(x.args[held:given]), rows
-
-
-def _loop_tangents(x: Any, known: dict[Any, dict[int, Expr]]) -> list[dict[int, Expr]]:
-    """Derivatives of each element of a loop, by a loop whose step also does what it does to tangents."""
-    loop, graph = _repetition(x), x.graph
-    carried, held, given = _operands(x)
-    nothing: dict[int, Expr] = {}
-    reach = [[set(known.get(a, nothing)) for a in carried], [set(known.get(a, nothing)) for a in held]]
-    reach.append([set().union(*(known.get(row[k], nothing) for row in given)) for k in range(loop.given)])
+def _loop_tangents(x: Any, known: dict[Any, dict[int, Any]]) -> tuple[list[dict[int, Any]], list[dict[int, Any]]]:
+    """Derivatives of what a loop ends with, elements and rows, by a loop whose step also does what it does to
+    tangents."""
+    scan, graph = _scan(x), x.graph
+    carried, held, given, tables, stores = scan.split(x.args)
+    arrays = [*given, *tables, *stores]
+    nothing: dict[int, Any] = {}
+    reach = [[set(known.get(a, nothing)) for a in part] for part in (carried, held)]
+    reach += [[set(known.get(a, nothing))] for a in arrays]
+    first = len(reach) - len(stores)
     while True:  # what is carried is reached by whatever reaches what it is made of
-        found = _reached(loop.step, reach)
-        if all(new <= old for old, new in zip(reach[0], found[0])):
+        found = _reached(scan, reach)
+        if scan.stops:
+            found[0][-1] = set()  # how many steps are left
+        moving = [found[0], *found[1 + len(scan.made) :]]
+        old = [reach[0], *reach[first:]]
+        if all(new <= before for a, b in zip(old, moving) for before, new in zip(a, b)):
             break
-        reach[0] = [old | new for old, new in zip(reach[0], found[0])]
-    found[0] = reach[0]
+        for before, new in zip(old, moving):
+            before[:] = [a | b for a, b in zip(before, new)]
+    made = [sorted(set().union(*own)) for own in found[1 : 1 + len(scan.made)]]
     directions = [[sorted(own) for own in part] for part in reach]
+    if scan.stops:
+        directions[0][-1] = []
+    last = len(carried) - scan.stops  # what stops the loop stays the last number
     inner = Graph()
-    inputs, seeds = [], {}
-    for port, own in zip(loop.step.inputs, directions):
-        both = list(inner.input(port.name, (port.size + sum(map(len, own)),)))
-        tangents = iter(both[port.size :])
-        inputs.append(both[: port.size])
-        for a, along in zip(both, own):
-            seeds[a] = {k: next(tangents) for k in along}
-    values = interpret(loop.step, inputs, RULES, inner.constant, inner.loop)
-    variables = [a for a, own in seeds.items() if own]
-    results = [[values[k] for k in row] for row in loop.step.results]
-    _carry_tangents([*results[0], *results[1]], variables, seeds)
+    inputs: list[list[Any]] = []
+    seeds: dict[Any, dict[int, Any]] = {}
+    for k, (port, own) in enumerate(zip(scan.step.inputs[:2], directions)):
+        both = list(inner.input(port.name, (port.size + sum(map(len, own)),), True))
+        n = last if k == 0 else port.size
+        mine = both[:n] + both[len(both) - (port.size - n) :]
+        tangents = iter(both[n:])
+        inputs.append(mine)
+        seeds |= {a: {k: next(tangents) for k in along} for a, along in zip(mine, own) if along}
+    for port, (along,) in zip(scan.step.inputs[2:], directions[2:]):
+        number = len(inner.inputs)
+        elements = list(inner.input(port.name, port.shape))
+        slopes = {k: list(inner.input(f"{port.name}_{k}", port.shape)) for k in along}
+        inputs.append(elements)
+        if along:
+            seeds |= {a: {k: slopes[k][e] for k in along} for e, a in enumerate(elements)}
+            seeds[inner.table(number)] = {k: inner.table(number + 1 + j) for j, k in enumerate(along)}
+    values = interpret(scan.step, inputs, RULES, inner.constant, inner)
+    results = output_nodes(scan.step, values)
+    _carry_tangents([y for row in results for y in row], list(seeds), seeds)
     zero = inner.constant(0)
-    outputs = {}
-    for port, row, reached in zip(loop.step.outputs, results, found):
-        slopes = [seeds.get(y, nothing).get(k, zero) for y, along in zip(row, reached) for k in sorted(along)]
-        outputs[port.name] = np.array([*row, *slopes], dtype=object)
+    ends = results[0][:last]
+    ends += [seeds.get(y, nothing).get(k, zero) for y, along in zip(ends, directions[0]) for k in along]
+    outputs: dict[str, Any] = {"carried": np.array([*ends, *results[0][last:]], dtype=object)}
+    for j, (row, along) in enumerate(zip(results[1:], made)):
+        outputs[f"made_{j}"] = np.array(row, dtype=object)
+        outputs |= {
+            f"made_{j}_{k}": np.array([seeds.get(y, nothing).get(k, zero) for y in row], dtype=object) for k in along
+        }
+    for j, ((row,), (along,)) in enumerate(zip(results[1 + len(made) :], directions[first:])):
+        outputs[f"store_{j}"] = row
+        none = inner.data(np.zeros(row.size))
+        outputs |= {f"store_{j}_{k}": seeds.get(row, nothing).get(k, none) for k in along}
 
-    def with_tangents(operands: list[Any], along: list[list[int]]) -> list[Any]:
-        slopes = [known.get(a, nothing).get(k, graph.constant(0)) for a, own in zip(operands, along) for k in own]
-        return [*operands, *slopes]
+    def slopes_of(operands: Sequence[Any], along: Sequence[Sequence[int]]) -> list[Any]:
+        return [known.get(a, nothing).get(k, graph.constant(0)) for a, own in zip(operands, along) for k in own]
 
-    ends, made = repeat_program(
-        graph, program_of(inner, outputs, loop.step.name), with_tangents(carried, directions[0]),
-        with_tangents(held, directions[1]), [with_tangents(row, directions[2]) for row in given],
-    )  # fmt: skip
-    elements: list[dict[int, Expr]] = []
-    for row, reached in ((ends, found[0]), *((row, found[1]) for row in made)):
-        rest = iter(row[len(reached) :])
-        elements += [{k: slope for k, slope in zip(sorted(along), rest) if not slope.is_zero} for along in reached]
-    return elements
+    def with_tangents(operands: Sequence[Any], along: Sequence[Sequence[Sequence[int]]]) -> list[Any]:
+        zeros = {a: graph.data(np.zeros(a.size)) for a in operands}
+        return [
+            y for a, (own,) in zip(operands, along) for y in (a, *(known.get(a, nothing).get(k, zeros[a]) for k in own))
+        ]
+
+    places = [place for place, (own,) in zip(scan.given, directions[2:]) for _ in (None, *own)]
+    n = 2 + len(given)
+    operands = [
+        *carried[:last], *slopes_of(carried, directions[0]), *carried[last:], *held, *slopes_of(held, directions[1]),
+        *with_tangents(given, directions[2:n]), *with_tangents(tables, directions[n:first]),
+        *with_tangents(stores, directions[first:]),
+    ]  # fmt: skip
+    count = sum(1 + len(own) for (own,) in directions[first:])
+    wide = replace(scan, step=program_of(inner, outputs, scan.step.name), given=tuple(places), stores=count)
+    numbers, found_arrays = scan_program(graph, wide, operands)
+    rest = iter(numbers[last:])
+    elements = [{k: next(rest) for k in along} for along in directions[0]]
+    rows = iter(found_arrays)
+    emitted: list[dict[int, Any]] = []
+    for along in (*made, *(own for (own,) in directions[first:])):
+        next(rows)
+        emitted.append({k: graph.memory(next(rows)) for k in along})
+    return [{k: y for k, y in own.items() if not y.is_zero} for own in elements], emitted
 
 
-def _reached(step: Program, reach: list[list[set[int]]]) -> list[list[set[int]]]:
-    """Which directions reach each result of a step, from those that reach its inputs."""
+def output_nodes(program: Program, values: Sequence[Any]) -> list[list[Any]]:
+    """What has become of the nodes that the outputs of a program are."""
+    return [[values[k] for k in row] for row in program.results]
+
+
+def _reached(scan: Scan, reach: list[list[set[int]]]) -> list[list[set[int]]]:
+    """Which directions reach each result of a step, from those that reach its inputs: numbers, and whole arrays."""
     sets: list[set[int]] = []
-    for op, args, _ in step.nodes:
+    for op, args, value in scan.step.nodes:
         if op == "input":
-            sets.append(reach[args[0]][args[1]])
+            own = reach[args[0]]
+            sets.append(own[args[1]] if args[0] < 2 else own[0])
+        elif op == "table":
+            sets.append(reach[int(value)][0])
+        elif op in PREDICATES:
+            sets.append(set())
         else:
-            sets.append(set().union(*(sets[a] for a in args)) if op not in PREDICATES else set())
-    return [[sets[k] for k in row] for row in step.results]
+            sets.append(set().union(*(sets[a] for a in _smooth(op, args))))
+    return [[sets[k] for k in row] for row in scan.step.results]
 
 
-def _loop_gradient(x: Any, weights: dict[int, Expr], active: Any) -> list[tuple[Any, Expr]]:
-    """Operands of a loop with the derivative of a weighted sum of its elements by each.
+def _smooth(op: str, args: Sequence[Any]) -> Sequence[Any]:
+    """The operands by which an operation has derivatives: neither conditions nor indices."""
+    return args[1:] if op == "select" else args[:1] if op == "read" else args[::2] if op == "write" else args
+
+
+def _loop_gradient(
+    x: Any, weights: dict[int, Expr], rows: dict[int, Memory], active: Any, accumulate: Any, parts: Any
+) -> None:
+    """Add to the derivatives by the operands of a loop those of a weighted sum of what it ends with.
 
     Args:
         weights: of its elements, by place.
+        rows: weights of the arrays that it ends with, by place.
         active: the nodes that matter.
+        accumulate: adds to the derivative by a number.
+        parts: of the derivative by an array.
     """
-    loop, graph = _repetition(x), x.graph
-    carried, held, given = _operands(x)
-    n, zero = loop.carried, graph.constant(0)
-    before = _trajectory(x) if n else [[] for _ in given]
-    taken = [weights.get(k, zero) for k in range(n)]
-    kept = [[weights.get(n + s * loop.made + k, zero) for k in range(loop.made)] for s in range(loop.count)]
+    scan, graph = _scan(x), x.graph
+    carried, held, given, tables, stores = scan.split(x.args)
+    if stores or scan.every > 1 or scan.hold > 1:
+        raise UnsupportedError(
+            "reverse derivatives do not pass through loops with every= or hold= beyond one, or with arrays that are "
+            "carried and written by computed index; use mode='forward'"
+        )
+    n, zero = scan.carried, graph.constant(0)
     fixed = [k for k, a in enumerate(held) if a in active]
-    own = [k for k in range(loop.given) if any(row[k] in active for row in given)]
+    own = [k for k, a in enumerate(given) if a in active]
+    still = [k for k, a in enumerate(tables) if a in active]
+    kept = [k for k in range(len(scan.made)) if k in rows]
 
     inner = Graph()  # of a step backwards, which carries the adjoints of what is carried and sums for what is held
-    adjoint = list(inner.input("carried", (n + len(fixed),)))
-    still = list(inner.input("held", (loop.held,)))
-    rows = list(inner.input("given", (n + loop.given + loop.made,)))
-    at, row = rows[:n], rows[n : n + loop.given]
-    values = interpret(loop.step, [at, still, row], RULES, inner.constant, inner.loop)
-    results = [values[k] for part in loop.step.results for k in part]
-    variables = [*at, *(still[k] for k in fixed), *(row[k] for k in own)]
-    slopes = _gradient(inner, results, variables, [*adjoint[:n], *rows[n + loop.given :]])
-    sums = [old + new for old, new in zip(adjoint[n:], slopes[n:])]
-    outputs = {"carried": [*slopes[:n], *sums], "made": slopes[n + len(fixed) :]}
-    backwards = program_of(inner, {name: np.array(y, dtype=object) for name, y in outputs.items()}, loop.step.name)
-    ends, made = repeat_program(
-        graph, backwards, [*taken, *(zero for _ in fixed)], held,
-        [[*before[s], *given[s], *kept[s]] for s in reversed(range(loop.count))],
+    adjoint = list(inner.input("carried", (n + len(fixed),), True))
+    inputs = [[], list(inner.input("held", (scan.held,), True))]
+    at = list(inner.input("before", (n,))) if n else []
+    inputs[0] = at
+    inputs += [list(inner.input(f"given_{k}", (width,))) for k, width in enumerate(scan.widths)]
+    amounts = [list(inner.input(f"weights_{k}", (scan.made[k],))) for k in kept]
+    first = len(inner.inputs)
+    inputs += [list(inner.input(f"table_{k}", (a.size,))) for k, a in enumerate(tables)]
+    sums = []
+    for k in still:
+        inner.input(f"sum_{k}", (tables[k].size,))
+        sums.append(inner.table(len(inner.inputs) - 1))
+    values = interpret(scan.step, inputs, RULES, inner.constant, inner)
+    found = output_nodes(scan.step, values)
+    results = [*found[0], *(y for k in kept for y in found[1 + k])]
+    numbers = [*at, *(inputs[1][k] for k in fixed), *(y for k in own for y in inputs[2 + k])]
+    variables = [*numbers, *(inner.table(first + k) for k in still)]
+    slopes = _gradient(inner, results, variables, [*adjoint[:n], *(y for row in amounts for y in row)])
+    places = iter(slopes[n + len(fixed) :])
+    outputs: dict[str, Any] = {"carried": [*slopes[:n], *(old + new for old, new in zip(adjoint[n:], slopes[n:]))]}
+    outputs |= {f"made_{k}": [next(places) for _ in range(scan.widths[k])] for k in own}
+    outputs = {name: np.array(y, dtype=object) for name, y in outputs.items()}
+    outputs |= {f"sum_{k}": next(places).added(total, total) for k, total in zip(still, sums)}
+    backwards = Scan(
+        program_of(inner, outputs, scan.step.name), scan.count,
+        (*([(0, n)] if n else []), *scan.given, *((0, scan.made[k]) for k in kept)), len(still),
+        reverse=not scan.reverse,
     )  # fmt: skip
-    found = [*zip(carried, ends[:n]), *((held[k], amount) for k, amount in zip(fixed, ends[n:]))]
-    for s, amounts in zip(reversed(range(loop.count)), made):
-        found += [(given[s][k], amount) for k, amount in zip(own, amounts)]
-    return [(operand, amount) for operand, amount in found if operand in active]
+    before = [_trajectory(x)] if n else []
+    start = [*(weights.get(k, zero) for k in range(n)), *(zero for _ in fixed)]
+    last = [graph.data(np.zeros(tables[k].size)) for k in still]
+    operands = [*start, *held, *before, *given, *(rows[k] for k in kept), *tables, *last]
+    ends, made = scan_program(graph, backwards, operands)
+    for a, amount in (*zip(carried, ends), *((held[k], y) for k, y in zip(fixed, ends[n:]))):
+        if a in active:
+            accumulate(a, amount)
+    for k, elements in zip(own, made):
+        (at_first, stride), width, a = scan.given[k], scan.widths[k], given[k]
+        if (at_first, stride, len(elements)) == (0, width, a.size):
+            parts(a).whole.append(graph.memory(elements))
+        else:
+            parts(a).single.extend(
+                (graph.constant(at_first + stride * (e // width) + e % width), y) for e, y in enumerate(elements)
+            )
+    for k, elements in zip(still, made[len(own) :]):
+        parts(tables[k]).whole.append(graph.memory(elements))
 
 
-def _trajectory(x: Any) -> list[list[Any]]:
+def _trajectory(x: Any) -> Memory:
     """What a loop carries before each step, by a loop that keeps it."""
-    loop = _repetition(x)
+    scan = _scan(x)
     inner = Graph()
-    inputs = [list(inner.input(port.name, port.shape)) for port in loop.step.inputs]
-    values = interpret(loop.step, inputs, RULES, inner.constant, inner.loop)
-    ends = np.array([values[k] for k in loop.step.results[0]], dtype=object)
-    step = program_of(inner, {"carried": ends, "made": np.array(inputs[0], dtype=object)}, loop.step.name)
-    return repeat_program(x.graph, step, *_operands(x))[1]
+    inputs = [list(inner.input(port.name, port.shape, k < 2)) for k, port in enumerate(scan.step.inputs)]
+    values = interpret(scan.step, inputs, RULES, inner.constant, inner)
+    ends = np.array([values[k] for k in scan.step.results[0]], dtype=object)
+    step = program_of(inner, {"carried": ends, "made": np.array(inputs[0], dtype=object)}, scan.step.name)
+    return x.graph.memory(scan_program(x.graph, replace(scan, step=step, every=1), x.args)[1][0])
 
 
 # ------------------------------------------------------------------------------------------- what derivatives depend on
@@ -559,13 +772,16 @@ def _ancestors(results: Sequence[Any], variables: Sequence[Any]) -> list[Any]:
         if x not in seen:
             seen.add(x)
             if x not in independent and x.op not in ("input", "const") and x.op not in PREDICATES:
-                stack.extend(x.args[1:] if x.op == "select" else x.args)
+                stack.extend(_smooth(x.op, x.args))
     depends = set(independent)
+    homes = set(_elements_by_array([x for x in variables if not isinstance(x, Memory)]))
     order = []
     for x in sorted(seen, key=lambda node: node.index):
         if x in independent:
             order.append(x)
-        elif x.op not in ("input", "const") and any(a in depends for a in x.args):
+        elif x.op not in ("input", "const") and (
+            any(a in depends for a in _smooth(x.op, x.args)) or (isinstance(x, Memory) and _key(x) in homes)
+        ):
             depends.add(x)
             order.append(x)
     return order
@@ -579,10 +795,14 @@ def _estimates(results: Sequence[Any], variables: Sequence[Any]) -> tuple[int, i
         variables: nodes of the same graph, to differentiate by.
     """
     order = _ancestors(results, variables)
+    own = _elements_by_array(variables)
     reach = {x: 1 << k for k, x in enumerate(variables)}
     for x in order:
         if x not in reach:
             reach[x] = 0
+            if isinstance(x, Memory):
+                for variable in own.get(_key(x), {}).values():
+                    reach[x] |= reach[variable]
             for a in x.args:
                 reach[x] |= reach.get(a, 0)
     feeds: dict[Any, int] = {}
@@ -595,7 +815,7 @@ def _estimates(results: Sequence[Any], variables: Sequence[Any]) -> tuple[int, i
             continue
         active = [a for a in x.args if a in reach]
         if x.op == "loop":
-            work = 2 * _repetition(x).count * _repetition(x).step.executed
+            work = 2 * _scan(x).count * _scan(x).step.executed
             ahead += work * reach[x].bit_count()
             back += 2 * work * feeds.get(x, 0).bit_count()
         products = len(active) if x.op not in ("add", "sub", "neg") else 0
@@ -615,6 +835,6 @@ def _price(results: Sequence[Any]) -> int:
             seen.add(x)
             total += WEIGHTS[x.op]
             if x.op == "loop":
-                total += _repetition(x).count * weight(_repetition(x).step, fused=False)
+                total += _scan(x).count * weight(_scan(x).step, fused=False)
             stack.extend(x.args)
     return total

@@ -6,13 +6,13 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from dalembert.errors import ArgumentError
-from dalembert.tracing.graph import Expr
-from dalembert.tracing.program import CalledProgram, Port, Program, Repetition, require_program
+from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.tracing.graph import Expr, Memory
+from dalembert.tracing.program import STRUCTURE, CalledProgram, Node, Port, Program, Scan, require_program
 from dalembert.tracing.rules import RULES
 
 Arguments = Mapping[str, Any] | Sequence[Any]
@@ -25,8 +25,12 @@ SHAKE, SHAKES = 1e-6, 3
 """By how much, relative to itself, :func:`cancelled` changes a number, and how often it does so."""
 
 
-LoopMaker = Callable[[Repetition, list[Any]], Sequence[Any]]
-"""Called with a loop and its operands, gives what it ends with."""
+class Rebuilder(Protocol):
+    """What makes the loops and arrays of a program again."""
+
+    def structure(self, program: Program, node: Node, operands: list[Any], inputs: Sequence[Sequence[Any]]) -> Any:
+        """What becomes of a node of ``program.STRUCTURE``; see :meth:`dalembert.tracing.graph.Graph.structure`."""
+        ...
 
 
 def interpret(
@@ -34,44 +38,48 @@ def interpret(
     inputs: Sequence[Sequence[Any]],
     operations: Mapping[str, Callable[..., Any]],
     constant: Callable[[float], Any],
-    loop: LoopMaker | None = None,
+    space: Rebuilder | None = None,
 ) -> list[Any]:
-    """The value of every node, over whatever the operations work on; of a loop, all that it ends with.
+    """The value of every node, over whatever the operations work on; arrays are lists of elements.
 
     Args:
         inputs: for each input port its elements in C order.
         operations: a function for each operation that is neither a constant nor an input.
         constant: makes a constant of a float.
-        loop: called with a loop and its operands, gives what it ends with; None takes step after step.
+        space: where loops and arrays stay what they are, a graph for instance; None takes step after step.
 
     Programs that it calls are interpreted with the same operations.
     """
-
-    def steps(repeated: Repetition, operands: list[Any]) -> Sequence[Any]:
-        held, given = repeated.carried, repeated.carried + repeated.held  # where they begin
-        carried, made = operands[:held], []
-        for s in range(repeated.count):
-            own = operands[given + s * repeated.given : given + (s + 1) * repeated.given]
-            found = interpret(repeated.step, [carried, operands[held:given], own], operations, constant, loop)
-            carried = [found[k] for k in repeated.step.results[0]]
-            made += [found[k] for k in repeated.step.results[1]]
-        return [*carried, *made]
-
     values: list[Any] = []
-    for op, args, value in program.nodes:
+    for node in program.nodes:
+        op, args, value = node
         if op == "const":
             values.append(constant(value))
         elif op == "input":
             values.append(inputs[args[0]][args[1]])
-        elif op == "loop":
-            values.append((loop or steps)(program.loops[int(value)], [values[k] for k in args]))
-        elif op == "element":
-            values.append(values[args[0]][int(value)])
+        elif op in STRUCTURE:
+            operands = [values[k] for k in args]
+            if space is not None:
+                values.append(space.structure(program, node, operands, inputs))
+            elif op == "loop":
+                values.append(_steps(program.loops[int(value)], operands, operations, constant))
+            elif op == "element":
+                values.append(operands[0][0][int(value)])
+            elif op == "rows":
+                values.append(operands[0][1][int(value)])
+            elif op == "table":
+                values.append(list(inputs[int(value)]))
+            elif op == "data":
+                values.append([constant(x) for x in np.frombuffer(program.tables[int(value)], "<f8").tolist()])
+            else:
+                values.append(operands)
         elif op == "call":
             operands = [values[k] for k in args]
-            values.append(interpret_call(program.calls[int(value)], operands, operations, constant, loop))
-        else:
+            values.append((interpret_call(program.calls[int(value)], operands, operations, constant, space), []))
+        elif op in operations:
             values.append(operations[op](*[values[k] for k in args]))
+        else:
+            raise UnsupportedError(f"{program.name}: {_UNKNOWN[op]} cannot be written over this kind of scalar")
     return values
 
 
@@ -80,7 +88,7 @@ def interpret_call(
     operands: Sequence[Any],
     operations: Mapping[str, Callable[..., Any]],
     constant: Callable[[float], Any],
-    loop: LoopMaker | None = None,
+    space: Rebuilder | None = None,
 ) -> list[Any]:
     """The results of a called program, one after the other; see :func:`interpret`.
 
@@ -91,8 +99,51 @@ def interpret_call(
     for port in call.inputs:
         given.append(operands[at : at + port.size])
         at += port.size
-    found = interpret(program, given, operations, constant, loop)
-    return [found[k] for row in program.results for k in row]
+    found = interpret(program, given, operations, constant, space)
+    return [x for row in output_values(program, found) for x in row]
+
+
+_UNKNOWN = {"read": "reading an array by a computed index", "write": "writing an array by a computed index"}
+
+
+def _steps(
+    scan: Scan, operands: list[Any], operations: Mapping[str, Callable[..., Any]], constant: Callable[[float], Any]
+) -> tuple[list[Any], list[list[Any]]]:
+    """The numbers and the arrays that a loop ends with."""
+    carried, held, given, tables, stores = scan.split(operands)
+    made: list[list[list[Any]]] = [[] for _ in scan.made]
+    for s in range(scan.count):
+        row = s // scan.hold
+        if scan.reverse:
+            row = scan.read_rows - 1 - row
+        own = [
+            array[first + stride * row :][:width]
+            for array, (first, stride), width in zip(given, scan.given, scan.widths)
+        ]
+        found = interpret(scan.step, [carried, held, *own, *tables, *stores], operations, constant)
+        carried, *rest = output_values(scan.step, found)
+        stores = rest[len(made) :]
+        if (s + 1) % scan.every == 0:
+            for rows, new in zip(made, rest):
+                rows.append(new)
+    order = -1 if scan.reverse else 1
+    return carried, [[x for new in rows[::order] for x in new] for rows in made] + stores
+
+
+def output_values(program: Program, values: Sequence[Any]) -> list[list[Any]]:
+    """The elements of each output of a program, from the values of its nodes."""
+    return [
+        elements_of(values[row[0]]) if program.is_array(k) else [values[j] for j in row]
+        for k, row in enumerate(program.results)
+    ]
+
+
+def elements_of(array: Any) -> list[Any]:
+    """The elements of an array, traced or a list."""
+    if not isinstance(array, Memory):
+        return array
+    graph = array.graph
+    return [RULES["read"](array, graph.constant(k)) for k in range(array.size)]
 
 
 def evaluate(
@@ -129,8 +180,8 @@ def evaluate(
     with np.errstate(all="ignore"):
         values = interpret(program, flat, operations or _NUMPY, np.float64)
     result = {}
-    for port, indices in zip(program.outputs, program.results):
-        columns = [np.broadcast_to(values[k], batch) if batch else values[k] for k in indices]
+    for port, found in zip(program.outputs, output_values(program, values)):
+        columns = [np.broadcast_to(x, batch) if batch else x for x in found]
         if columns:
             stacked = np.stack(columns, axis=-1) if batch else np.array(columns)
         else:
@@ -190,7 +241,7 @@ def inline(program: Program, arguments: Arguments) -> dict[str, np.ndarray]:
     if traced is not None:
         graph = traced.graph
         elements = [[graph.lift(x) for x in array.flat] for array in arrays]
-        values = interpret(program, elements, RULES, graph.constant, graph.loop)
+        values = interpret(program, elements, RULES, graph.constant, graph)
     elif sympy is not None and any(isinstance(x, sympy.Basic) for x in scalars):
         from dalembert.tracing.sympy import OPERATIONS, number
 
@@ -201,10 +252,10 @@ def inline(program: Program, arguments: Arguments) -> dict[str, np.ndarray]:
         kind = complex if any(isinstance(x, (complex, np.complexfloating)) for x in scalars) else float
         return evaluate(program, [a.astype(kind) if a.dtype == object else a for a in arrays])
     result = {}
-    for port, indices in zip(program.outputs, program.results):
+    for port, elements in zip(program.outputs, output_values(program, values)):
         result[port.name] = np.empty(port.shape, dtype=object)
-        for place, index in enumerate(indices):
-            result[port.name].flat[place] = values[index]
+        for place, x in enumerate(elements):
+            result[port.name].flat[place] = x
     return result
 
 
@@ -261,6 +312,25 @@ def _atan2(y: Any, x: Any) -> Any:
     return angle
 
 
+def _place(index: Any, size: int) -> Any:
+    return np.clip(np.where(index.real > 0, index.real, 0), 0, size - 1).astype(np.int64)
+
+
+def _read(array: list[Any], index: Any) -> Any:
+    place = _place(index, len(array))
+    if np.ndim(place) == 0:
+        return array[int(place)]
+    columns = np.stack(np.broadcast_arrays(*array, place)[:-1])
+    return np.take_along_axis(columns, np.broadcast_to(place, columns.shape[1:])[None], 0)[0]
+
+
+def _write(array: list[Any], index: Any, number: Any) -> list[Any]:
+    place = _place(index, len(array))
+    if np.ndim(place) == 0:
+        return [number if k == place else x for k, x in enumerate(array)]
+    return [np.where(place == k, number, x) for k, x in enumerate(array)]
+
+
 def _trigonometric(name: str) -> Callable[[Any], Any]:
     """A function of ``math``, element by element.
 
@@ -304,4 +374,6 @@ _NUMPY: dict[str, Callable[..., Any]] = {
     "or": lambda a, b: a | b,
     "not": lambda a: ~a,
     "select": np.where,
+    "read": _read,
+    "write": _write,
 }

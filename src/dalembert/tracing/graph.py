@@ -18,14 +18,14 @@ from __future__ import annotations
 import math
 import operator
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
 from dalembert.errors import ArgumentError, TracingError, UnsupportedError
 from dalembert.tracing import rules
-from dalembert.tracing.program import CalledProgram, Port, Repetition
+from dalembert.tracing.program import CalledProgram, Node, Port, Program, Scan
 
 
 class Traced:
@@ -194,30 +194,38 @@ class Expr(Traced):
         """True only if this is literally the constant 1."""
         return self.op == "const" and self.value == 1
 
-    def repeated(
-        self,
-        step: Callable[[tuple, tuple, tuple], tuple[tuple, tuple]],
-        count: int,
-        carried: tuple = (),
-        held: tuple = (),
-        given: tuple = (),
-    ) -> tuple[tuple, tuple]:
-        """A step taken ``count`` times; traced once, unless that is not worth a loop.
+    def scanned(self, *arguments: Any, **options: Any) -> tuple[tuple, tuple]:
+        """A step taken several times.
 
         Args:
-            step: called with the carried arrays, the held ones and those given to it, gives the carried arrays and
-                those it has made.
-            count: number of steps.
-            carried: arrays and scalars that the step changes.
-            held: arrays and scalars that every step reads.
-            given: arrays whose rows are given to one step each.
-
-        Returns:
-            The carried arrays, and those made, with a row for each step.
+            arguments: after the graph, of :func:`dalembert.tracing.loops.scanned`; so are the options.
+            options: see there.
         """
-        from dalembert.tracing.loops import repeated
+        from dalembert.tracing.loops import scanned
 
-        return repeated(self.graph, step, count, carried, held, given)
+        return scanned(self.graph, *arguments, **options)
+
+    def read_from(self, array: Any) -> Expr:
+        """The element of an array at this index, a whole number; the nearest there is, or the first one for a NaN.
+
+        Args:
+            array: numbers and expressions.
+        """
+        from dalembert.tracing.loops import read_at
+
+        return read_at(self.graph, array, self)
+
+    def written_to(self, array: Any, index: Any, number: Any) -> np.ndarray:
+        """An array of numbers and expressions of this graph with another element at an index.
+
+        Args:
+            array: of one dimension.
+            index: the nearest there is counts.
+            number: the new element.
+        """
+        from dalembert.tracing.loops import written_at
+
+        return written_at(self.graph, array, index, number)
 
     # Functions, by the names that NumPy asks its objects for: ``np.sin(A)`` calls ``A[k].sin()``.
 
@@ -361,6 +369,16 @@ class Predicate(Traced):
         return rules.select(self, _operand(self, yes), _operand(self, no))
 
 
+class Memory(Traced):
+    """A traced array of numbers in memory; programs read it by computed index."""
+
+    __slots__ = ("size",)
+
+    def __init__(self, graph: Graph, index: int, op: str, args: tuple, value: float, size: int):
+        super().__init__(graph, index, op, args, value)
+        self.size = size
+
+
 def lift(graph: Graph, value: Any) -> Expr | None:
     """``value`` as an expression of ``graph``; None if it is not a real scalar."""
     kind = type(value)
@@ -419,7 +437,9 @@ class Graph:
         nodes: every node; a node's operands come before it.
         loops: what its loops repeat.
         calls: what it calls.
+        tables: the numbers of its tables of constants, as bytes.
         inputs: the input ports, in order of declaration.
+        scattered: inputs whose elements do not lie side by side in memory, by number.
         labels: names given to nodes, by index.
         captured: expressions of the outer graph that became inputs here, with these.
 
@@ -431,20 +451,23 @@ class Graph:
     def __init__(self, outer: Graph | None = None, port: int = 0) -> None:
         self.outer, self.captured, self._port = outer, dict[Expr, Expr](), port
         self.nodes: list[Traced] = []
-        self.loops: list[Repetition] = []
+        self.loops: list[Scan] = []
         self.calls: list[CalledProgram] = []
+        self.tables: list[bytes] = []
+        self.scattered: set[int] = set()
         self.inputs: list[Port] = []
         self.labels: dict[int, str] = {}
         self._tables: defaultdict[str, dict[tuple, Traced]] = defaultdict(dict)  # of each operation, by operands
         self._constants: dict[float, Constant] = {}
         self._truths: dict[bool, Predicate] = {}
 
-    def input(self, name: str, shape: tuple[int, ...] = ()) -> Any:
+    def input(self, name: str, shape: tuple[int, ...] = (), scattered: bool = False) -> Any:
         """Declare an input.
 
         Args:
             name: an identifier, not used before in this graph.
             shape: shape of the array.
+            scattered: whether it is no array in memory, but only its elements can be read.
 
         Returns:
             An object array of ``Expr``, or one ``Expr`` if the shape is ``()``.
@@ -455,6 +478,8 @@ class Graph:
             raise ArgumentError(f"the graph already has an input called {name!r}; names of inputs must differ")
         port, number = Port(name, _shape(name, shape)), len(self.inputs)
         self.inputs.append(port)
+        if scattered:
+            self.scattered.add(number)
         array = np.empty(port.shape, dtype=object)
         for element in range(port.size):
             array.flat[element] = self.node("input", (number, element))
@@ -505,21 +530,21 @@ class Graph:
             self.nodes.append(found)
         return found  # type: ignore[return-value]
 
-    def loop(self, loop: Repetition, operands: Sequence[Any]) -> list[Expr]:
-        """What a loop ends with.
+    def loop(self, scan: Scan, operands: Sequence[Any]) -> Traced:
+        """The node of a loop.
 
         Args:
-            loop: what it repeats.
-            operands: expressions, as :class:`dalembert.tracing.program.Repetition` says.
+            scan: what it repeats.
+            operands: expressions and arrays, as :class:`dalembert.tracing.program.Scan` says.
         """
         args = tuple(operands)
-        table, key = self._tables["loop"], (args, loop.count, loop.step.digest)
+        table, key = self._tables["loop"], (args, scan.digest)
         found = table.get(key)
         if found is None:
             found = table[key] = Traced(self, len(self.nodes), "loop", args, float(len(self.loops)))
-            self.loops.append(loop)
+            self.loops.append(scan)
             self.nodes.append(found)
-        return self._elements(found, loop.elements)
+        return found
 
     def call(self, call: CalledProgram, operands: Sequence[Any]) -> list[Expr]:
         """What a called program gives.
@@ -535,17 +560,106 @@ class Graph:
             found = table[key] = Traced(self, len(self.nodes), "call", args, float(len(self.calls)))
             self.calls.append(call)
             self.nodes.append(found)
-        return self._elements(found, call.elements)
+        return [self.element(found, k) for k in range(call.elements)]
 
-    def _elements(self, found: Traced, count: int) -> list[Expr]:
-        elements, known = [], self._tables["element"]
-        for k in range(count):
-            element = known.get((found, k))
-            if element is None:
-                element = known[found, k] = Expr(self, len(self.nodes), "element", (found,), float(k))
-                self.nodes.append(element)
-            elements.append(element)
-        return elements  # type: ignore[return-value]  # an op determines the kind
+    def element(self, loop: Traced, k: int) -> Expr:
+        """Number k that a loop ends with, or a call gives."""
+        table = self._tables["element"]
+        found = table.get((loop, k))
+        if found is None:
+            found = table[loop, k] = Expr(self, len(self.nodes), "element", (loop,), float(k))
+            self.nodes.append(found)
+        return found  # type: ignore[return-value]  # an op determines the kind
+
+    def rows(self, loop: Traced, k: int) -> Memory:
+        """Array k that a loop ends with."""
+        return self._array("rows", (loop,), (loop, k), k, self.loops[int(loop.value)].sizes[k])
+
+    def table(self, port: int) -> Memory:
+        """An input as an array in memory."""
+        return self._array("table", (), port, port, self.inputs[port].size)
+
+    def data(self, numbers: Any) -> Memory:
+        """A table of constants."""
+        table = np.ascontiguousarray(numbers, dtype="<f8").reshape(-1).tobytes()
+        found = self._tables["data"].get(table)  # type: ignore[call-overload]
+        if found is None:
+            found = self._array("data", (), table, len(self.tables), len(table) // 8)
+            self.tables.append(table)
+        return found
+
+    def pack(self, elements: Sequence[Expr]) -> Memory:
+        """Numbers put together in memory."""
+        args = tuple(elements)
+        if all(x.op == "const" for x in args):
+            return self.data([x.value for x in args])
+        return self._array("pack", args, args, 0, len(args))
+
+    def written(self, array: Memory, index: Expr, number: Expr) -> Memory:
+        """An array with another number at an index."""
+        args = (array, index, number)
+        return self._array("write", args, args, 0, array.size)
+
+    def _array(self, op: str, args: tuple, key: Any, value: int, size: int) -> Any:
+        table = self._tables[op]
+        found = table.get(key)
+        if found is None:
+            found = table[key] = Memory(self, len(self.nodes), op, args, float(value), size)
+            self.nodes.append(found)
+        return found
+
+    def located(self, elements: Sequence[Expr]) -> tuple[Memory, list[int]] | None:
+        """The array that has all these elements, and where; None if there is none."""
+        home: Any = None
+        places = []
+        for x in elements:
+            if x.op == "input":
+                own: Any = x.args[0]
+                place = x.args[1]
+            elif x.op == "read" and x.args[1].op == "const":
+                own, place = x.args[0], int(x.args[1].value)
+            else:
+                return None
+            if home is None:
+                home = own
+            elif own != home:
+                return None
+            places.append(place)
+        if home is None or home in self.scattered:
+            return None
+        return (self.table(home) if isinstance(home, int) else home), places
+
+    def memory(self, elements: Sequence[Expr]) -> Memory:
+        """Elements as an array: the one that they are from, if they are all of it, or a new one."""
+        found = self.located(elements)
+        if found and found[1] == list(range(found[0].size)):
+            return found[0]
+        return self.pack(elements)
+
+    def structure(
+        self, program: Program | Graph, node: Node, operands: list[Any], inputs: Sequence[Sequence[Any]]
+    ) -> Any:
+        """What a node of a program that computes nothing, see ``program.STRUCTURE``, becomes in this graph.
+
+        Args:
+            program: that the node is of.
+            node: one of its nodes.
+            operands: what its operands have become.
+            inputs: of the program: the elements of each.
+        """
+        op, _, value = node
+        if op == "loop":
+            return self.loop(program.loops[int(value)], operands)
+        if op == "element":
+            home = operands[0]
+            return home[0][int(value)] if isinstance(home, tuple) else self.element(home, int(value))
+        if op == "rows":
+            return self.rows(operands[0], int(value))
+        if op == "table":
+            return self.memory([self.lift(x) for x in inputs[int(value)]])
+        if op == "data":
+            return self.data(np.frombuffer(program.tables[int(value)], "<f8"))
+        return self.pack(operands)
 
     def find(self, op: str, args: tuple) -> Expr | None:
         """The node of an operation if it exists already."""
@@ -593,6 +707,7 @@ class Graph:
         self.loops.clear()
         self.calls.clear()
         self.captured.clear()
+        self.tables.clear()
         self.labels.clear()
         self._tables.clear()
         self._constants.clear()

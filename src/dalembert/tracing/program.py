@@ -1,10 +1,13 @@
 """A straight-line program: what tracing produces, what passes rewrite, what every back end prints.
 
 A program is a list of nodes in an order in which they can be executed; a node's operands are indices of earlier
-nodes. It has named, shaped inputs and outputs and nothing else: no branches, no memory.
+nodes. It has named, shaped inputs and outputs and no branches.
 
-A node may be a *loop*: a step, itself a program, applied a fixed number of times to values that it carries along. The
-step is written once, however often it is taken; what the loop ends with are its *elements*.
+The value of a node is a number, a truth value, or an *array* of numbers in memory: an input as a whole, a table of
+constants, numbers packed together, the rows that a loop has emitted. Arrays are read by computed index.
+
+A node may be a *loop* (:class:`Scan`): a step, itself a program, taken several times. It is written once, however often
+it is taken: rows of arrays are read, and rows emitted, by the number of the step.
 
 A node may also be a *call* of another program, which stays closed until its code is needed: see
 :func:`dalembert.tracing.calls.expanded`. Its results are its elements.
@@ -18,6 +21,7 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from dalembert.cached import cached_property
@@ -30,14 +34,27 @@ ARITY = {
     "sqrt": 1, "sin": 1, "cos": 1, "tan": 1, "exp": 1, "log": 1, "atan2": 2, "abs": 1, "min": 2, "max": 2,
     "lt": 2, "le": 2, "eq": 2, "and": 2, "or": 2, "not": 1,  # truth values, only for and/or/not/select
     "select": 3,  # (condition, if true, if false)
-    "element": 1,  # (loop or call); Node.value says which of the values that it ends with
+    "element": 1,  # (loop or call); Node.value says which of the numbers that it ends with
+    "rows": 1,  # (loop); Node.value says which of the arrays that it ends with
+    "table": 0,  # Node.value says which input, as an array
+    "data": 0,  # Node.value says which of ``Program.tables``
+    "read": 2,  # (array, index): the nearest element there is; the first one if the index is NaN
+    "write": 3,  # (array, index, number): the array with another element there
 }  # fmt: skip
-"""Every operation a program may contain, with its number of operands; loops and calls have as many as they need."""
+"""Every operation a program may contain, with its number of operands; loops and calls have as many as they need, and so
+has a ``pack``, the array of its operands."""
 
-LOOPS = frozenset({"loop", "element"})
-"""Operations that stand for a repeated step: they compute nothing of their own."""
+ARRAYS = frozenset({"table", "data", "pack", "rows", "write"})
+"""Operations whose result is an array."""
 
-_EXECUTE_NOTHING = LOOPS | {"const", "input"}
+STRUCTURE = frozenset({"loop", "element", "rows", "table", "data", "pack"})
+"""Operations that compute nothing of their own: loops, what they end with, and arrays."""
+
+UNCOUNTED = STRUCTURE | {"const", "input"}
+"""Operations that take no time of their own."""
+
+NOT_HELD = ARRAYS | {"const", "input", "loop"}
+"""Operations whose result needs no register until its last use."""
 
 PREDICATES = frozenset({"lt", "le", "eq", "and", "or", "not"})
 """Operations whose result is a truth value instead of a number."""
@@ -47,7 +64,7 @@ class Node(NamedTuple):
     """One operation: its name, the indices of its operands, and its value if it is a constant.
 
     The value of a loop is its place in ``Program.loops``, of a call its place in ``Program.calls``, of an element its
-    place among what these end with.
+    place among what these end with; see :data:`ARITY` for arrays.
     """
 
     op: str
@@ -77,46 +94,84 @@ class Port:
 
 
 @dataclass(frozen=True)
-class Repetition:
-    """A step that is taken a fixed number of times.
+class Scan:
+    """A step that is taken several times.
 
-    It changes what is *carried* along, reads what is *held* and, each time anew, what is *given*; what it has *made* is
-    kept of every time. The operands of its node are the values carried at the start, those held, and those given to the
-    first step, the second, ...; its elements are those carried in the end and those that each step made.
+    The operands of its node are the numbers *carried* at the start; the numbers *held*, which every step reads; an
+    array for each input that is *given* row by row; the *tables*, which every step reads; and the *stores*, arrays that
+    are carried. Its elements are the numbers carried in the end. Its rows are the arrays of what each step *made*, row
+    after row, and the stores in the end.
 
     Args:
-        step: a program with the inputs ``carried``, ``held``, ``given`` and the outputs ``carried``, ``made``, all of
-            one dimension.
-        count: how often, at least once.
+        step: a program with the inputs ``carried``, ``held``, those given, the tables and the stores, all of one
+            dimension, and the outputs ``carried``, those made and the stores.
+        count: how often at most, at least once.
+        given: for each input that is given where its first row begins in the array, and how far apart rows are.
+        stores: how many arrays are carried.
+        every: what a step made becomes a row after so many steps.
+        hold: each row that is given serves so many steps.
+        reverse: whether rows are given, and emitted, from the last to the first.
+        stops: whether to stop where the last number carried is not positive. The step then changes nothing, and rows
+            that are not reached are zero.
     """
 
     step: Program
     count: int
+    given: tuple[tuple[int, int], ...] = ()
+    stores: int = 0
+    every: int = 1
+    hold: int = 1
+    reverse: bool = False
+    stops: bool = False
 
     @property
     def carried(self) -> int:
-        """How many values are carried from step to step."""
+        """How many numbers are carried from step to step."""
         return self.step.inputs[0].size
 
     @property
     def held(self) -> int:
-        """How many values every step reads."""
+        """How many numbers every step reads."""
         return self.step.inputs[1].size
 
     @property
-    def given(self) -> int:
-        """How many values are given to each step."""
-        return self.step.inputs[2].size
+    def widths(self) -> list[int]:
+        """How many numbers of each array are given to a step."""
+        return [port.size for port in self.step.inputs[2 : 2 + len(self.given)]]
 
     @property
-    def made(self) -> int:
-        """How many values each step makes."""
-        return self.step.outputs[1].size
+    def made(self) -> list[int]:
+        """How many numbers each step makes for each of the arrays that are emitted."""
+        return [port.size for port in self.step.outputs[1 : len(self.step.outputs) - self.stores]]
 
     @property
-    def elements(self) -> int:
-        """How many values there are in the end."""
-        return self.carried + self.count * self.made
+    def read_rows(self) -> int:
+        """How many rows are given."""
+        return -(-self.count // self.hold)
+
+    @property
+    def emitted(self) -> int:
+        """How many rows are emitted."""
+        return self.count // self.every
+
+    @property
+    def sizes(self) -> list[int]:
+        """How many numbers there are in each of its rows."""
+        stores = self.step.inputs[len(self.step.inputs) - self.stores :]
+        return [self.emitted * width for width in self.made] + [port.size for port in stores]
+
+    def split(self, operands: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any], list[Any], list[Any]]:
+        """Operands as carried, held, given, tables and stores."""
+        ends = list(accumulate((0, self.carried, self.held, len(self.given))))
+        parts = [list(operands[a:b]) for a, b in pairwise(ends)]
+        last = len(operands) - self.stores
+        return parts[0], parts[1], parts[2], list(operands[ends[-1] : last]), list(operands[last:])
+
+    @property
+    def digest(self) -> str:
+        """Of everything that determines what it computes."""
+        rest = (self.count, self.given, self.stores, self.every, self.hold, self.reverse, self.stops)
+        return f"{self.step.digest} {rest}"
 
 
 @dataclass(frozen=True)
@@ -152,10 +207,11 @@ class Program:
         inputs: the input arrays, in calling order.
         outputs: the output arrays, in order.
         nodes: operations, every operand before its use, dead ones removed.
-        results: for each output, the node index of each of its elements in C order.
+        results: for each output, the node index of each of its elements in C order; or that of an array alone.
         labels: optional human names of nodes, for printing (``{node index: "omega_3_x"}``).
         loops: what its loops repeat.
         calls: what it calls; programs that are compiled, printed or differentiated contain none.
+        tables: the numbers of its tables of constants, as bytes of doubles.
     """
 
     name: str
@@ -164,7 +220,8 @@ class Program:
     nodes: tuple[Node, ...]
     results: tuple[tuple[int, ...], ...]
     labels: dict[int, str]
-    loops: tuple[Repetition, ...] = ()
+    loops: tuple[Scan, ...] = ()
+    tables: tuple[bytes, ...] = ()
     calls: tuple[CalledProgram, ...] = ()
 
     def __identity__(self) -> dict[str, Any]:
@@ -180,7 +237,9 @@ class Program:
             h.update(op.encode())
             h.update(struct.pack(f"<{len(args)}qd", *args, value))
         for loop in self.loops:
-            h.update(f"{loop.count} times {loop.step.digest}".encode())
+            h.update(loop.digest.encode())
+        for table in self.tables:
+            h.update(b"%d" % len(table) + table)
         for call in self.calls:
             h.update(f"call {call.key}".encode())
         return h.hexdigest()
@@ -202,8 +261,30 @@ class Program:
     @property
     def executed(self) -> int:
         """How many operations are executed, those of a loop as often as it takes its step."""
-        own = sum([op not in _EXECUTE_NOTHING for op, _, _ in self.nodes])
+        own = sum([op not in UNCOUNTED for op, _, _ in self.nodes])
         return own + sum(loop.count * loop.step.executed for loop in self.loops)
+
+    def is_array(self, output: int) -> bool:
+        """Whether an output is an array as a whole, and not one number after the other."""
+        row = self.results[output]
+        return len(row) == 1 and row[0] >= 0 and self.nodes[row[0]].op in ARRAYS
+
+    @cached_property
+    def array_sizes(self) -> dict[int, int]:
+        """How many numbers there are in each of its arrays, by node."""
+        found: dict[int, int] = {}
+        for k, (op, args, value) in enumerate(self.nodes):
+            if op == "table":
+                found[k] = self.inputs[int(value)].size
+            elif op == "data":
+                found[k] = len(self.tables[int(value)]) // 8
+            elif op == "pack":
+                found[k] = len(args)
+            elif op == "write":
+                found[k] = found[args[0]]
+            elif op == "rows":
+                found[k] = self.loops[int(self.nodes[args[0]].value)].sizes[int(value)]
+        return found
 
     def __repr__(self) -> str:
         ports = ", ".join(f"{p.name}{list(p.shape)}" for p in self.inputs)

@@ -23,6 +23,7 @@ of a loop may use what is outside, which then becomes an input of the step.
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -436,6 +437,42 @@ def atanh(a: Expr) -> Expr:
     return ((1 + a) / (1 - a)).log() / 2
 
 
+# --------------------------------------------------------------------------------------------------------------- arrays
+
+
+def read(array: Any, index: Any) -> Any:
+    """The element of an array at an index; known if the index is, and the array was not emitted by a loop."""
+    graph = index.graph
+    if isinstance(array, list):
+        array = graph.memory([graph.lift(x) for x in array])
+    if index.op != "const":
+        return graph.node("read", (array, index))
+    place = nearest(index.value, array.size)
+    if array.op == "table":
+        return graph.node("input", (int(array.value), place))
+    if array.op == "pack":
+        return array.args[place]
+    if array.op == "data":
+        return graph.constant(struct.unpack_from("<d", graph.tables[int(array.value)], 8 * place)[0])
+    if array.op == "write" and array.args[1].op == "const":
+        before, changed, number = array.args
+        return number if nearest(changed.value, array.size) == place else read(before, index)
+    return graph.node("read", (array, graph.constant(place)))
+
+
+def write(array: Any, index: Any, number: Any) -> Any:
+    """An array with another number at an index."""
+    graph = index.graph
+    if isinstance(array, list):
+        array = graph.memory([graph.lift(x) for x in array])
+    return graph.written(array, index, graph.lift(number))
+
+
+def nearest(index: float, size: int) -> int:
+    """The place in an array for an index that may be beyond its ends, or NaN."""
+    return int(min(index, size - 1)) if index > 0 else 0
+
+
 # ------------------------------------------------------------------------------------------------------------ all rules
 
 
@@ -444,5 +481,6 @@ RULES: dict[str, Callable[..., Any]] = {
     "sqrt": sqrt, "sin": sin, "cos": cos, "tan": tan, "exp": exp, "log": log, "atan2": atan2, "abs": absolute,
     "min": minimum, "max": maximum,
     "lt": lt, "le": le, "eq": eq, "and": both, "or": either, "not": opposite, "select": select,
+    "read": read, "write": write,
 }  # fmt: skip
 """The rule that makes each operation of a program."""

@@ -12,7 +12,7 @@ import numpy as np
 import sympy
 
 from dalembert.errors import ArgumentError, UnsupportedError
-from dalembert.tracing.evaluate import interpret
+from dalembert.tracing.evaluate import interpret, output_values
 from dalembert.tracing.graph import Expr
 from dalembert.tracing.loops import unrolled
 from dalembert.tracing.program import Program
@@ -269,8 +269,7 @@ def _elements(program: Program, symbols: Mapping[str, Any] | None) -> list[list[
 
 def _outputs(program: Program, values: list[Any]) -> dict[str, Any]:
     result: dict[str, Any] = {}
-    for port, indices in zip(program.outputs, program.results):
-        row = [values[k] for k in indices]
+    for port, row in zip(program.outputs, output_values(program, values)):
         if port.shape == ():
             result[port.name] = row[0]
         elif len(port.shape) <= 2:

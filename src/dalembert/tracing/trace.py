@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import ArgumentError
-from dalembert.tracing.evaluate import LoopMaker, evaluate, inline, interpret
-from dalembert.tracing.graph import Expr, Graph, Predicate
-from dalembert.tracing.program import CalledProgram, Node, Port, Program, Repetition, node_of
+from dalembert.tracing.evaluate import Rebuilder, evaluate, inline, interpret
+from dalembert.tracing.graph import Expr, Graph, Memory, Predicate
+from dalembert.tracing.program import CalledProgram, Node, Port, Program, Scan, node_of
 from dalembert.tracing.rules import RULES
 
 __all__ = ["evaluate", "inline", "label", "program_of", "repeatable", "retrace", "trace"]
@@ -101,19 +101,34 @@ _LISTED = frozenset({"input", "loop", "call"})
 """Operations whose arguments are no operands, or whose value is a place in a list of the program."""
 
 
-def program_of(graph: Graph, outputs: Mapping[str, Any], name: str = "program") -> Program:
+def program_of(
+    graph: Graph,
+    outputs: Mapping[str, Any],
+    name: str = "program",
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
+) -> Program:
     """The program that computes given expressions from the inputs of their graph.
 
     Args:
         graph: all of its inputs become inputs of the program, needed or not.
         outputs: an array-like of expressions and numbers for each output, by name. A truth value counts as 1
-            or 0.
+            or 0. An array in memory is an output as a whole.
+        shapes: of outputs that are arrays in memory, if not of one dimension.
     """
-    ports, exprs = [], []
+    ports: list[Port] = []
+    exprs: list[list[Any]] = []
     for port, value in outputs.items():
+        if isinstance(value, Memory):
+            ports.append(Port(port, shapes[port] if shapes else (value.size,)))
+            exprs.append([value])
+            continue
         array = _object_array(value, f"{name}: output {port!r}")
         ports.append(Port(port, array.shape))
-        exprs.append([x if type(x) is Expr and x.graph is graph else _number(graph, x) for x in array.ravel().tolist()])
+        row = [x if type(x) is Expr and x.graph is graph else _number(graph, x) for x in array.ravel().tolist()]
+        emitted = graph.located(row) if row and row[0].op == "read" else None
+        if emitted and emitted[1] == list(range(emitted[0].size)):
+            row = [emitted[0]]  # type: ignore[list-item]  # the array as a whole
+        exprs.append(row)
     needed = bytearray(len(graph.nodes))
     for row in exprs:
         for y in row:
@@ -124,7 +139,8 @@ def program_of(graph: Graph, outputs: Mapping[str, Any], name: str = "program") 
                 needed[a.index] = 1
     place = [-1] * len(needed)
     nodes: list[Node] = []
-    loops: list[Repetition] = []
+    loops: list[Scan] = []
+    tables: list[bytes] = []
     calls: list[CalledProgram] = []
     for x in graph.nodes:
         if not needed[x.index]:
@@ -141,6 +157,9 @@ def program_of(graph: Graph, outputs: Mapping[str, Any], name: str = "program") 
         elif op == "call":
             calls.append(graph.calls[int(value)])
             value = len(calls) - 1.0
+        elif op == "data":
+            tables.append(graph.tables[int(value)])
+            value = len(tables) - 1.0
         nodes.append(node_of((op, args if op == "input" else tuple([place[a.index] for a in args]), value)))
     return Program(
         name=name,
@@ -151,22 +170,23 @@ def program_of(graph: Graph, outputs: Mapping[str, Any], name: str = "program") 
         labels={place[k]: text for k, text in sorted(graph.labels.items()) if needed[k]},
         loops=tuple(loops),
         calls=tuple(calls),
+        tables=tuple(tables),
     )
 
 
 def retrace(
-    program: Program, loops: Callable[[Graph], LoopMaker | None] = lambda graph: graph.loop
+    program: Program, space: Callable[[Graph], Rebuilder | None] = lambda graph: graph
 ) -> tuple[Graph, list[Any]]:
     """A fresh graph with the inputs of a program, and in it the expression (or predicate) of every node.
 
     All rules of construction have been applied again; labels are carried over.
 
     Args:
-        loops: gives what makes loops in a graph, see :func:`~dalembert.tracing.evaluate.interpret`.
+        space: gives what makes loops and arrays in a graph, see :func:`~dalembert.tracing.evaluate.interpret`.
     """
     graph = Graph()
     inputs = [list(np.asarray(graph.input(port.name, port.shape)).flat) for port in program.inputs]
-    values = interpret(program, inputs, RULES, graph.constant, loops(graph))
+    values = interpret(program, inputs, RULES, graph.constant, space(graph))
     for k, text in program.labels.items():
         if isinstance(values[k], Expr):
             values[k].label(text)
@@ -180,12 +200,15 @@ def assemble(graph: Graph, program: Program, values: Mapping[int, Any] | Sequenc
         program: gives names, shapes and results.
         values: by node, an expression where it is a result.
     """
-    outputs = {}
-    for port, row in zip(program.outputs, program.results):
-        outputs[port.name] = np.empty(port.shape, dtype=object)
-        for place, k in enumerate(row):
-            outputs[port.name].flat[place] = values[k]
-    made = program_of(graph, outputs, program.name)
+    outputs: dict[str, Any] = {}
+    for output, (port, row) in enumerate(zip(program.outputs, program.results)):
+        found: Any = values[row[0]] if program.is_array(output) else [values[k] for k in row]
+        outputs[port.name] = found
+        if not isinstance(found, Memory):
+            outputs[port.name] = np.empty(port.shape, dtype=object)
+            for place, x in enumerate(found):
+                outputs[port.name].flat[place] = x
+    made = program_of(graph, outputs, program.name, {port.name: port.shape for port in program.outputs})
     graph.dissolve()
     return made
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import sympy
 
-from dalembert.tracing.evaluate import interpret
+from dalembert.tracing.evaluate import interpret, output_values
 from dalembert.tracing.program import PREDICATES, Program
 from dalembert.tracing.sympy import OPERATIONS
 from dalembert.typesetting.exact_numbers import exact_form, is_fraction, written_fraction
@@ -74,7 +74,7 @@ def closed_forms(
     simplifier = Simplifier(budget, rates, units, trial.has_odd_numbers)
     elements = [[simplifier.symbol(x) for x in symbols[port.name]] for port in program.inputs]
     values = interpret(program, elements, simplifier.operations(), simplifier.number)
-    return [[simplifier.expression(values[k]) for k in row] for row in program.results]
+    return [[simplifier.expression(x) for x in row] for row in output_values(program, values)]
 
 
 class Simplifier:

@@ -15,7 +15,7 @@ import numpy as np
 
 from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import Array, product
-from dalembert.algebra.repeat import along
+from dalembert.algebra.loops import along
 from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.loads import Loads

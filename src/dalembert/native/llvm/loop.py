@@ -27,7 +27,9 @@ from array import array
 from collections.abc import Sequence
 from typing import Any
 
-from dalembert.native.llvm.plan import BlockPlan, Calls, Repeat, Rolled
+import numpy as np
+
+from dalembert.native.llvm.plan import BlockPlan, Calls, Copy, Gather, Home, Repeat, Rolled, Scatter
 from dalembert.native.llvm.target import Lanes, Target
 from dalembert.native.llvm.text import Instructions
 from dalembert.native.llvm.transfer import COLUMNS, ROWS, SPLAT, STREAM, STRIDED, group
@@ -235,6 +237,10 @@ def step_calls(plan: BlockPlan, tables: list[str], lanes: Lanes, prefix: str = "
         elif isinstance(step, Repeat):
             functions.append(repeat_function(f"{prefix}repeat{k}", step, tables, lanes))
             calls.append(f"  call void @{prefix}repeat{k}(ptr %scratch)")
+        elif isinstance(step, (Copy, Gather, Scatter)):
+            b = Instructions(f"s{k}_")
+            _move_arrays(b, f"{prefix}moves{k}", step, tables, lanes)
+            calls.append(str(b))
         else:
             calls.append(f"  call void @{prefix}chunk{k}(ptr %scratch, ptr @{prefix}numbers)")
     while len(calls) > GROUP_CALLS:
@@ -263,30 +269,63 @@ def repeat_function(name: str, repeat: Repeat, tables: list[str], lanes: Lanes) 
         start.do(f"store {lanes.vector} {lanes.constant(value)}, ptr {place}, align {lanes.bytes}")
     copy_slots(start, repeat.start, lanes)
     copy_slots(carry, repeat.carry, lanes)
+    for k, (source, target, _) in enumerate(repeat.stores):
+        _copy_array(start, f"{prefix}store{k}", source, target.slot, tables, lanes)
+    scan = repeat.scan
     take, give = Instructions("c"), Instructions("d")
-    (sources, taken), (made, targets) = repeat.take, repeat.give
-    for name_of, rows in (("take", sources), ("give", targets)):
-        if rows[0]:
-            tables.append(constant_table(f"{prefix}{name_of}", [slot * lanes.bytes for row in rows for slot in row]))
-    for j, slot in enumerate(taken):
-        place = _slot_of_step(take, f"{prefix}take", len(taken), j)
-        _copy(take, place, take(f"getelementptr i8, ptr %scratch, i64 {slot * lanes.bytes}"), lanes)
-    for j, slot in enumerate(made):
-        source = give(f"getelementptr i8, ptr %scratch, i64 {slot * lanes.bytes}")
-        _copy(give, source, _slot_of_step(give, f"{prefix}give", len(made), j), lanes)
+    for k, (source, at, stride, width, to) in enumerate(repeat.take):
+        _take_row(take, f"{prefix}take{k}", source, at, stride, width, to, tables, lanes)
+    for made, first in repeat.give:
+        if scan.stops:
+            place = start(f"getelementptr i8, ptr %scratch, i64 {first * lanes.bytes}")
+            size = scan.emitted * len(made) * lanes.bytes
+            start.do(f"call void @llvm.memset.p0.i64(ptr align 8 {place}, i8 0, i64 {size}, i1 false)")
+        row = give(f"getelementptr i8, ptr %scratch, i64 {first * lanes.bytes}")
+        row = give(f"getelementptr i8, ptr {row}, i64 {give(f'mul i64 %kept, {len(made) * lanes.bytes}')}")
+        for j, slot in enumerate(made):
+            source_place = give(f"getelementptr i8, ptr %scratch, i64 {slot * lanes.bytes}")
+            _copy(give, source_place, give(f"getelementptr i8, ptr {row}, i64 {j * lanes.bytes}"), lanes)
+    for k, (_, target, new) in enumerate(repeat.stores):
+        if new != target:
+            _copy_array(carry, f"{prefix}stored{k}", new, target.slot, tables, lanes)
+    if repeat.flag >= 0:
+        place = f"getelementptr i8, ptr %scratch, i64 {repeat.flag * lanes.bytes}"
+        stop = f"""  %flag.p = {place}
+  %flag = load {lanes.vector}, ptr %flag.p, align {lanes.bytes}
+  %going = fcmp ogt {lanes.vector} %flag, {lanes.constant(0.0)}
+  %any = call i1 @llvm.vector.reduce.or.v{lanes.width}i1({lanes.truths} %going)
+  br i1 %any, label %do, label %end
+"""
+    else:
+        stop = "  br label %do\n"
+    row = "udiv i64 %s, {0}" if scan.hold > 1 else "add i64 %s, 0"
+    kept = f"udiv i64 %s, {scan.every}" if scan.every > 1 else "add i64 %s, 0"
+    due = f"  %kept.at = add i64 %s.next, 0\n  %due.rest = urem i64 %kept.at, {scan.every}\n"
+    due += "  %due = icmp eq i64 %due.rest, 0\n  br i1 %due, label %give, label %given\n"
     return f"""{functions}
 define internal void @{name}(ptr %scratch) {{
 entry:
 {start}
   br label %step
 step:
-  %s = phi i64 [ 0, %entry ], [ %s.next, %step ]
+  %s = phi i64 [ 0, %entry ], [ %s.next, %next ]
+{stop}do:
+  %row.up = {row.format(scan.hold)}
+  %row = {f"sub i64 {scan.read_rows - 1}, %row.up" if scan.reverse else "add i64 %row.up, 0"}
+  %kept.up = {kept}
+  %kept = {f"sub i64 {scan.emitted - 1}, %kept.up" if scan.reverse else "add i64 %kept.up, 0"}
+  %s.next = add i64 %s, 1
 {take}
 {calls}
+{due if scan.every > 1 else "  br label %give"}
+give:
 {give}
+  br label %given
+given:
 {carry}
-  %s.next = add i64 %s, 1
-  %more = icmp slt i64 %s.next, {repeat.count}
+  br label %next
+next:
+  %more = icmp slt i64 %s.next, {scan.count}
   br i1 %more, label %step, label %end
 end:
   ret void
@@ -294,10 +333,84 @@ end:
 """
 
 
-def _slot_of_step(b: Instructions, table: str, width: int, j: int) -> str:
-    """The address of the slot that a table names for entry j of step %s."""
-    entry = b(f"getelementptr [{width} x i64], ptr @{table}, i64 %s, i64 {j}")
-    return b(f"getelementptr i8, ptr %scratch, i64 {b(f'load i64, ptr {entry}')}")
+def memory_functions(lanes: Lanes) -> str:
+    """Declarations of what loops call to move memory, and to see whether lanes are still on their way."""
+    return (
+        "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n"
+        "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)\n"
+        f"declare i1 @llvm.vector.reduce.or.v{lanes.width}i1({lanes.truths})\n"
+    )
+
+
+def _take_row(
+    b: Instructions, name: str, source: Home, at: int, stride: int, width: int, to: int, tables: list[str], lanes: Lanes
+) -> None:
+    """Copy row %row of an array to neighbouring slots."""
+    size = lanes.bytes if source.slot >= 0 else lanes.itemsize
+    first, array = _array(name, source, tables, lanes)
+    base = b(f"getelementptr i8, ptr {array}, i64 {(first * lanes.bytes if source.slot >= 0 else 0) + at * size}")
+    row = b(f"getelementptr i8, ptr {base}, i64 {b(f'mul i64 %row, {stride * size}')}")
+    for j in range(width):
+        place = b(f"getelementptr i8, ptr {row}, i64 {j * size}")
+        target = b(f"getelementptr i8, ptr %scratch, i64 {(to + j) * lanes.bytes}")
+        if source.slot >= 0:
+            _copy(b, place, target, lanes)
+        else:
+            b.do(f"store {lanes.vector} {_splat(b, place, lanes)}, ptr {target}, align {lanes.bytes}")
+
+
+def _array(name: str, home: Home, tables: list[str], lanes: Lanes) -> tuple[int, str]:
+    """The first slot of an array, and what it counts from; of constants, a table of that name."""
+    if home.slot >= 0:
+        return home.slot, "%scratch"
+    tables.append(constant_table(name, [lanes.number(x) for x in np.frombuffer(home.data, "<f8")], lanes.scalar))
+    return 0, f"@{name}"
+
+
+def _splat(b: Instructions, place: str, lanes: Lanes) -> str:
+    one = b(f"insertelement {lanes.vector} undef, {lanes.scalar} {b(f'load {lanes.scalar}, ptr {place}')}, i32 0")
+    return b(f"shufflevector {lanes.vector} {one}, {lanes.vector} undef, <{lanes.width} x i32> zeroinitializer")
+
+
+def _copy_array(b: Instructions, name: str, source: Home, target: int, tables: list[str], lanes: Lanes) -> None:
+    """Copy a whole array to neighbouring slots."""
+    first, array = _array(name, source, tables, lanes)
+    to = b(f"getelementptr i8, ptr %scratch, i64 {target * lanes.bytes}")
+    if source.slot < 0:
+        b.do(f"call void @rt.spread(ptr {array}, i64 {source.size}, ptr {to})")
+        return
+    place = b(f"getelementptr i8, ptr {array}, i64 {first * lanes.bytes}")
+    size = source.size * lanes.bytes
+    b.do(f"call void @llvm.memcpy.p0.p0.i64(ptr align 8 {to}, ptr align 8 {place}, i64 {size}, i1 false)")
+
+
+def _move_arrays(b: Instructions, name: str, step: Copy | Gather | Scatter, tables: list[str], lanes: Lanes) -> None:
+    """Read and write arrays."""
+
+    def at(slot: int) -> str:
+        return b(f"getelementptr i8, ptr %scratch, i64 {slot * lanes.bytes}")
+
+    if isinstance(step, Copy):
+        if isinstance(step.source, Home):
+            _copy_array(b, name, step.source, step.target, tables, lanes)
+            return
+        tables.append(constant_table(name, [slot * lanes.bytes for slot in step.source]))
+        b.do(f"call void @rt.collect(ptr %scratch, ptr @{name}, i64 {len(step.source)}, ptr {at(step.target)})")
+    elif isinstance(step, Gather):
+        for k, (home, index, result) in enumerate(step.reads):
+            first, array = _array(f"{name}_{k}", home, tables, lanes)
+            place = b(f"getelementptr i8, ptr {array}, i64 {first * lanes.bytes}")
+            lane, element = (lanes.itemsize, lanes.bytes) if home.slot >= 0 else (0, lanes.itemsize)
+            b.do(
+                f"call void @rt.gather(ptr {place}, i64 {lane}, i64 {element}, i64 {home.size}, "
+                f"ptr {at(index)}, ptr {at(result)})"
+            )
+    else:
+        _copy_array(b, name, step.source, step.target, tables, lanes)
+        b.do(
+            f"call void @rt.scatter(ptr {at(step.target)}, i64 {step.source.size}, "
+            f"ptr {at(step.index)}, ptr {at(step.number)})"
+        )
 
 
 def _copy(b: Instructions, source: str, target: str, lanes: Lanes) -> None:

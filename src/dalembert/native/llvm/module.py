@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.native.llvm import arithmetic, runtime
-from dalembert.native.llvm.loop import loop_functions, stepper_functions
+from dalembert.native.llvm.loop import loop_functions, memory_functions, stepper_functions
 from dalembert.native.llvm.plan import BlockPlan, Chunk, Repeat, make_plan
 from dalembert.native.llvm.target import Lanes, Target
 from dalembert.native.llvm.text import comment
@@ -110,7 +110,7 @@ def _source(title: str, plan: BlockPlan, lanes: Lanes, target: Target, loop: Cal
 
 
 def _whole(title: str, plan: BlockPlan, lanes: Lanes, target: Target, loop: Callable[[], str]) -> str:
-    parts = [comment(title), arithmetic.intrinsics(lanes), runtime.declarations(lanes, target)]
+    parts = [comment(title), arithmetic.intrinsics(lanes), runtime.declarations(lanes, target), memory_functions(lanes)]
     parts += [arithmetic.chunk_function(name, own, chunk, lanes) for name, own, chunk in _chunks(plan)]
     return runtime.link("\n".join([*parts, loop()]), lanes, target)
 
@@ -128,7 +128,14 @@ def _parts(title: str, plan: BlockPlan, lanes: Lanes, target: Target, loop: Call
             yield "\n".join([arithmetic.intrinsics(lanes), *functions])
             functions, length = [], 0
     yield "\n".join([arithmetic.intrinsics(lanes), *functions])
-    parts = [comment(title), arithmetic.intrinsics(lanes), runtime.declarations(lanes, target), *declared, loop()]
+    parts = [
+        comment(title),
+        arithmetic.intrinsics(lanes),
+        runtime.declarations(lanes, target),
+        memory_functions(lanes),
+        *declared,
+        loop(),
+    ]
     yield runtime.link("\n".join(parts), lanes, target)
 
 

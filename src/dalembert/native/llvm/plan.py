@@ -10,7 +10,9 @@ its stores. Between the two the steps of a plan are executed, each reading slots
   arguments are ready at the same time are made together in a loop: one copy of the function's code, no branch for rare
   arguments within the arithmetic;
 - `Repeat` takes a step, which has a plan of its own, several times. It reads what it holds where it lies; what it
-  carries has slots of its own, and its results are copied there after every step.
+  carries has slots of its own, and its results are copied there after every step. Rows of arrays are copied to slots of
+  the step, and what it makes to rows of others;
+- `Gather`, `Scatter` and `Copy` read and write arrays, whose elements lie in neighbouring slots, by computed index.
 
 A product that is used once, by a sum, joins it in one fused multiply-add. This is decided here and not left to the
 compiler, so that results do not depend on the vector width.
@@ -21,18 +23,21 @@ from __future__ import annotations
 import struct
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
 from dalembert.errors import CompilerError
 from dalembert.native.tuning import CHUNK_OPERATIONS, WINDOW_OPERATIONS, is_rolled
-from dalembert.tracing.program import LOOPS, PREDICATES, Program
+from dalembert.tracing.program import PREDICATES, UNCOUNTED, Program, Scan
 
 FUNCTIONS = {"sin": "sincos", "cos": "sincos", "exp": "exp", "log": "log", "atan2": "atan2"}
 """Operations executed by `Calls`, and by which kind."""
 
-_CALLS = FUNCTIONS.keys() | {"loop"}
+_CALLS = FUNCTIONS.keys() | {"loop", "pack", "read", "write"}
+
+_ALIASES = frozenset({"element", "rows", "table", "data"})
+"""Operations that only say where something lies."""
 
 ROLLED = {
     op: (number, operands)
@@ -79,24 +84,69 @@ class Rolled:
     length: int
 
 
+@dataclass(frozen=True)
+class Home:
+    """Where an array lies: in the scratch, from a slot on, or among the constants of a plan.
+
+    Args:
+        slot: the first one; -1 for a table of constants.
+        size: how many elements it has.
+        data: its numbers, if it is a table of constants.
+    """
+
+    slot: int
+    size: int
+    data: bytes = b""
+
+
+@dataclass
+class Copy:
+    """Numbers put side by side: slots, or an array, to neighbouring slots."""
+
+    source: list[int] | Home
+    target: int
+
+
+@dataclass
+class Gather:
+    """Reads of arrays: the array, the slot of the index, and that of the result."""
+
+    reads: list[tuple[Home, int, int]]
+
+
+@dataclass
+class Scatter:
+    """A copy of an array with another element: the slots of index and number."""
+
+    source: Home
+    index: int
+    number: int
+    target: int
+
+
 @dataclass
 class Repeat:
     """A step taken several times.
 
     Args:
-        count: how often it is taken.
+        scan: what is repeated.
         start: copies of slots before the first step, (from, to).
         carry: copies after each step; all are read before the first is written.
-        take: copies before each step: the slots from which, step by step, and those to which.
-        give: copies after each step, before those of ``carry``: the slots from which, and those to which, step by step.
+        take: arrays of which a row is copied before each step, where the first row begins, how far apart rows are, how
+            long they are, and the slot that they are copied to.
+        give: slots that are copied after each step, before those of ``carry``, and the slot where the first row begins.
+        stores: arrays that are carried: where they lie before, in the loop, and after a step.
+        flag: the slot of the number that stops the loop where it is not positive; -1 if there is none.
     """
 
     plan: BlockPlan
-    count: int
+    scan: Scan
     start: list[tuple[int, int]]
     carry: list[tuple[int, int]]
-    take: tuple[list[list[int]], list[int]]
-    give: tuple[list[int], list[list[int]]]
+    take: list[tuple[Home, int, int, int, int]]
+    give: list[tuple[list[int], int]]
+    stores: list[tuple[Home, Home, Home]]
+    flag: int
 
 
 @dataclass
@@ -109,6 +159,7 @@ class BlockPlan:
         slots: where a value that lives in the scratch is found.
         steps: what to execute, in order.
         results: for each output, the slots of its elements.
+        arrays: where the outputs that are arrays lie, by number.
         numbers: index of each constant in the table of constants.
         table: the table of constants, each once.
         fill: numbers to put into slots once, before the first block; of a step, before it is first taken.
@@ -118,8 +169,9 @@ class BlockPlan:
     code: dict[int, Code]
     constants: dict[int, float]
     slots: dict[int, int]
-    steps: list[Chunk | Calls | Rolled | Repeat]
-    results: list[list[int]]
+    steps: list[PlanStep]
+    results: list[Sequence[int]]
+    arrays: dict[int, Home]
     numbers: dict[int, int]
     table: list[float]
     fill: dict[int, float]
@@ -129,8 +181,8 @@ class BlockPlan:
     def operations(self) -> int:
         """How many operations are executed."""
         repeats = (step for step in self.steps if isinstance(step, Repeat))
-        own = sum(1 for op, _ in self.code.values() if op not in LOOPS)
-        return own + sum(repeat.count * repeat.plan.operations for repeat in repeats)
+        own = sum(1 for op, _ in self.code.values() if op not in UNCOUNTED)
+        return own + sum(repeat.scan.count * repeat.plan.operations for repeat in repeats)
 
     @property
     def length(self) -> int:
@@ -139,8 +191,15 @@ class BlockPlan:
         return len(self.code) - rolled + sum(step.plan.length for step in self.steps if isinstance(step, Repeat))
 
 
+PlanStep = Chunk | Calls | Rolled | Repeat | Copy | Gather | Scatter
+
+
 def make_plan(
-    program: Program, chunk: int = CHUNK_OPERATIONS, inputs: Sequence[Sequence[int]] | None = None, size: int = 0
+    program: Program,
+    chunk: int = CHUNK_OPERATIONS,
+    inputs: Sequence[Sequence[int]] | None = None,
+    size: int = 0,
+    tables: Mapping[int, Home] | None = None,
 ) -> BlockPlan:
     """Cut a program up.
 
@@ -148,6 +207,7 @@ def make_plan(
         chunk: the largest number of operations compiled as one function.
         inputs: for each input the slots of its elements; None lays them out one after the other.
         size: number of slots that are taken by others.
+        tables: where the inputs lie that are arrays; those that are missing lie in their slots.
     """
     if inputs is None:
         inputs = []
@@ -164,11 +224,14 @@ def make_plan(
             steps.append(("arithmetic", values[k * len(values) // count : (k + 1) * len(values) // count]))
         if rolls:
             steps += [("rolled", run) for run in _runs(values, code)]
-        steps += [("loop", [i]) for i in functions if code[i][0] == "loop"]
+        for kind in ("pack", "write", "loop"):
+            steps += [(kind, [i]) for i in functions if code[i][0] == kind]
+        if reads := [i for i in functions if code[i][0] == "read"]:
+            steps.append(("read", reads))
         functions = [i for i in functions if code[i][0] in FUNCTIONS]
         for kind in dict.fromkeys(FUNCTIONS[code[i][0]] for i in functions):
             steps.append((kind, [i for i in functions if FUNCTIONS[code[i][0]] == kind]))
-    return _allocate(program, code, constants, steps, inputs, size, chunk)
+    return _allocate(program, code, constants, steps, inputs, size, chunk, tables or {})
 
 
 def _lower(program: Program) -> tuple[dict[int, Code], dict[int, float]]:
@@ -211,6 +274,9 @@ def _lower(program: Program) -> tuple[dict[int, Code], dict[int, float]]:
                     fresh += 1
             code[i] = ("div", (seen["sin", args], seen["cos", args]))
             continue
+        if op == "read" and args[1] in constants:
+            code[i] = ("element", args[:1])
+            continue
         code[i] = (op, args)
         if op == "sin" or op == "cos":
             seen.setdefault((op, args), i)
@@ -223,7 +289,7 @@ def _stages(code: dict[int, Code]) -> list[tuple[list[int], list[int]]]:
     An operation is put into the latest stage that still serves everybody who needs it. A loop counts as a call; what it
     ends with is there when it is.
     """
-    size = 1 + max((max(i, *args) for i, (_, args) in code.items()), default=0)
+    size = 1 + max((max((i, *args)) for i, (_, args) in code.items()), default=0)
     level = [0] * size  # that of an operation, after it if it is a call
     last = 0
     for i, (op, args) in code.items():
@@ -246,7 +312,7 @@ def _stages(code: dict[int, Code]) -> list[tuple[list[int], list[int]]]:
     for i, (op, _) in code.items():
         if op in _CALLS:
             stages[level[i] - 1][1].append(i)
-        elif op != "element":
+        elif op not in _ALIASES:
             stages[stage[i]][0].append(i)
     return stages
 
@@ -279,13 +345,18 @@ def _allocate(
     inputs: Sequence[Sequence[int]],
     size: int,
     chunk: int,
+    tables: Mapping[int, Home],
 ) -> BlockPlan:
     """Give a slot to every value that outlives the step it is computed in; reuse slots of values no longer needed."""
-    slots = {i: inputs[n.args[0]][n.args[1]] for i, n in enumerate(program.nodes) if n.op == "input"}
+    nodes, sizes = program.nodes, program.array_sizes
+    slots = {i: inputs[n.args[0]][n.args[1]] for i, n in enumerate(nodes) if n.op == "input"}
     elements: dict[int, dict[int, int]] = {}  # of each loop, by place
-    for i, node in enumerate(program.nodes):
+    parts: dict[int, list[tuple[int, int]]] = {}  # of each array: elements that are read at a known index, and which
+    for i, node in enumerate(nodes):
         if node.op == "element":
             elements.setdefault(node.args[0], {})[int(node.value)] = i
+        elif node.op == "read" and node.args[1] in constants:
+            parts.setdefault(node.args[0], []).append((i, int(constants[node.args[1]])))
 
     dies: dict[int, int] = {}
     for k, (_, values) in enumerate(steps):
@@ -296,21 +367,30 @@ def _allocate(
     for kind, values in steps:
         if kind != "arithmetic":
             called.update(*[code[i][1] for i in values])
-    result = set().union(*program.results)
+    whole = {k: program.results[k][0] for k in range(len(program.outputs)) if program.is_array(k)}
+    result = set().union(*(row for k, row in enumerate(program.results) if k not in whole))
 
     fill = {}
     for i in sorted((called | result) & constants.keys()):  # constants have a slot only where memory is asked for
         slots[i] = size
         fill[size] = constants[i]
         size += 1
-    for i in sorted(result - slots.keys()):  # results stay until they are stored
+    aliases = {i for own in parts.values() for i, _ in own}
+    for i in sorted(result - slots.keys() - aliases):  # results stay until they are stored
         slots[i] = size
         size += 1
 
     waste, size = size, size + 1
     free: list[int] = []
     dying: list[list[int]] = [[] for _ in steps]
-    planned: list[Chunk | Calls | Rolled | Repeat] = []
+    planned: list[PlanStep] = []
+    homes: dict[int, Home] = {}
+    for i, (op, _, value) in enumerate(nodes):
+        if op == "table":
+            port = int(value)
+            homes[i] = tables[port] if port in tables else Home(inputs[port][0], sizes[i])
+        elif op == "data":
+            homes[i] = Home(-1, sizes[i], program.tables[int(value)])
 
     def slot(i: int, k: int) -> int:
         nonlocal size
@@ -320,27 +400,62 @@ def _allocate(
             dying[dies.get(i, k)].append(slots[i])
         return slots[i]
 
+    def region(count: int) -> int:
+        nonlocal size
+        size += count
+        return size - count
+
+    def home(i: int, given: Home | None = None) -> Home:
+        """Where an array that is made now lies, and its elements with it."""
+        homes[i] = given or Home(region(sizes[i]), sizes[i])
+        for part, place in parts.get(i, ()):
+            slots[part] = homes[i].slot + place
+        return homes[i]
+
     def repeat(i: int, k: int) -> Repeat:
         nonlocal size
-        loop = program.loops[int(program.nodes[i].value)]
+        scan = program.loops[int(nodes[i].value)]
         own = elements.get(i, {})  # nobody asks for some
-        carried = [slot(own.get(j, -1 - j), k) for j in range(loop.carried)]
-        for j in range(loop.carried):
+        carried = [slot(own.get(j, -1 - j), k) for j in range(scan.carried)]
+        for j in range(scan.carried):
             slots.pop(-1 - j, None)
-        operands = [slots[a] for a in code[i][1]]
-        held, given = loop.carried, loop.carried + loop.held  # where they begin
-        taken = list(range(size, size + loop.given))
-        plan = make_plan(loop.step, chunk, [carried, operands[held:given], taken], size + loop.given)
-        dying[k] += range(size, plan.size)
+        start, held, given, still, before = scan.split(code[i][1])
+        arrays = {int(nodes[j].value): j for j in rows_of.get(i, ())}
+        ends = [home(arrays[j]) if j in arrays else None for j in range(len(scan.sizes))]
+        taken = [range(region(width), size) for width in scan.widths]
+        stores = [found or Home(region(sizes[a]), sizes[a]) for found, a in zip(ends[len(scan.made) :], before)]
+        known = [homes[a] for a in still] + stores
+        first = 2 + len(given)
+        tables = {first + j: found for j, found in enumerate(known)}
+        places = [range(found.slot, found.slot + found.size) for found in known]
+        plan = make_plan(scan.step, chunk, [carried, [slots[a] for a in held], *taken, *places], size, tables)
+        dying[k] += [*range(size, plan.size), *(x for own in taken for x in own)]
         size = plan.size
-        carry = [(old, new) for old, new in zip(plan.results[0], carried) if old != new]
-        take = [operands[given + s * loop.given :][: loop.given] for s in range(loop.count)]
+        after = [plan.arrays[1 + len(scan.made) + j] for j in range(scan.stores)]
+        for j, found in enumerate(after):  # arrays that change places
+            if found in stores and found != stores[j]:
+                after[j] = Home(region(found.size), found.size)
+                plan.steps.append(Copy(found, after[j].slot))
         give = []
-        for s in range(loop.count):
-            places = range(loop.carried + s * loop.made, loop.carried + (s + 1) * loop.made)
-            give.append([slot(own[j], k) if j in own else waste for j in places])
-        made = plan.results[1]
-        return Repeat(plan, loop.count, list(zip(operands, carried)), carry, (take, taken), (made, give))
+        for j in range(len(scan.made)):
+            target = ends[j]
+            if target:
+                give.append((list(plan.results[1 + j]), target.slot))
+        return Repeat(
+            plan,
+            scan,
+            [(slots[a], x) for a, x in zip(start, carried)],
+            [(old, new) for old, new in zip(plan.results[0], carried) if old != new],
+            [(homes[a], at, stride, len(to), to[0]) for a, (at, stride), to in zip(given, scan.given, taken)],
+            give,
+            [(homes[a], x, new) for a, x, new in zip(before, stores, after)],
+            carried[-1] if scan.stops else -1,
+        )
+
+    rows_of: dict[int, list[int]] = {}
+    for i, node in enumerate(nodes):
+        if node.op == "rows":
+            rows_of.setdefault(node.args[0], []).append(i)
 
     for k, (kind, values) in enumerate(steps):
         if kind == "arithmetic":
@@ -360,6 +475,14 @@ def _allocate(
             rolled.length += len(values)
         elif kind == "loop":
             planned += [repeat(i, k) for i in values]
+        elif kind == "pack":
+            planned += [Copy([slots[a] for a in code[i][1]], home(i).slot) for i in values]
+        elif kind == "write":
+            for i in values:
+                before, index, number = code[i][1]
+                planned.append(Scatter(homes[before], slots[index], slots[number], home(i).slot))
+        elif kind == "read":
+            planned.append(Gather([(homes[code[i][1][0]], slots[code[i][1][1]], slot(i, k)) for i in values]))
         elif kind == "sincos":
             wanted: dict[int, tuple[list[int], list[int]]] = {}
             for i in values:
@@ -373,9 +496,20 @@ def _allocate(
         else:
             planned.append(Calls(kind, [(*(slots[a] for a in code[i][1]), slot(i, k)) for i in values]))
         free.extend(dying[k])
-    results = [list(map(slots.__getitem__, elements)) for elements in program.results]
+    arrays: dict[int, Home] = {}
+    results: list[Sequence[int]] = []
+    for k, nodes_of in enumerate(program.results):
+        if k not in whole:
+            results.append([slots[i] for i in nodes_of])
+            continue
+        found = homes[nodes_of[0]]
+        if found.slot < 0:  # constants
+            found = Home(region(found.size), found.size)
+            planned.append(Copy(homes[nodes_of[0]], found.slot))
+        arrays[k] = found
+        results.append(range(found.slot, found.slot + found.size))
     bits = {i: struct.pack("<d", value) for i, value in constants.items()}  # distinguishes 0 from -0
-    index = {b: k for k, b in enumerate(dict.fromkeys(bits.values()))}
-    numbers = {i: index[b] for i, b in bits.items()}
-    table = [struct.unpack("<d", b)[0] for b in index]
-    return BlockPlan(code, constants, slots, planned, results, numbers, table, fill, size)
+    places = {b: k for k, b in enumerate(dict.fromkeys(bits.values()))}
+    numbers = {i: places[b] for i, b in bits.items()}
+    table = [struct.unpack("<d", b)[0] for b in places]
+    return BlockPlan(code, constants, slots, planned, results, arrays, numbers, table, fill, size)

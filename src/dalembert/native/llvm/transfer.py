@@ -180,9 +180,109 @@ end:
 """
 
 
+def _collect(lanes: Lanes) -> str:
+    """Registers of the scratch, of which a table has the offsets, side by side."""
+    v, size = lanes.vector, lanes.bytes
+    return f"""
+define void @rt.collect(ptr %scratch, ptr noalias %table, i64 %count, ptr %to) {{
+entry:
+  br label %body
+body:
+  %c = phi i64 [ 0, %entry ], [ %c.next, %body ]
+  %entry.p = getelementptr i64, ptr %table, i64 %c
+  %slot = load i64, ptr %entry.p
+  %from = getelementptr i8, ptr %scratch, i64 %slot
+  %x = load {v}, ptr %from, align {size}
+  %place = getelementptr {v}, ptr %to, i64 %c
+  store {v} %x, ptr %place, align {size}
+  %c.next = add i64 %c, 1
+  %more = icmp slt i64 %c.next, %count
+  br i1 %more, label %body, label %end
+end:
+  ret void
+}}
+"""
+
+
+def _spread(lanes: Lanes) -> str:
+    """Numbers of a table, each in all lanes of a register."""
+    v, w, scalar = lanes.vector, lanes.width, lanes.scalar
+    return f"""
+define void @rt.spread(ptr noalias %from, i64 %count, ptr noalias %to) {{
+entry:
+  br label %body
+body:
+  %c = phi i64 [ 0, %entry ], [ %c.next, %body ]
+  %from.p = getelementptr {scalar}, ptr %from, i64 %c
+  %x = load {scalar}, ptr %from.p
+  %one = insertelement {v} undef, {scalar} %x, i32 0
+  %all = shufflevector {v} %one, {v} undef, <{w} x i32> zeroinitializer
+  %place = getelementptr {v}, ptr %to, i64 %c
+  store {v} %all, ptr %place, align {lanes.bytes}
+  %c.next = add i64 %c, 1
+  %more = icmp slt i64 %c.next, %count
+  br i1 %more, label %body, label %end
+end:
+  ret void
+}}
+"""
+
+
+def _indexed(lanes: Lanes) -> str:
+    """Elements of arrays by computed index, lane by lane.
+
+    The nearest index that there is counts, the first one for a NaN. In ``gather`` lanes and elements are so many bytes
+    apart; an array of ``scatter`` lies in the scratch.
+    """
+    scalar, largest = lanes.scalar, Lanes("double", 1).number(2.0**62)
+
+    def text(name: str, arguments: str, lane: str, element: str, moved: str) -> str:
+        wide = "fpext float %x to double" if scalar == "float" else "bitcast double %x to double"
+        return f"""
+define void @rt.{name}({arguments}) {{
+entry:
+  %last = sub i64 %count, 1
+  br label %each
+each:
+  %lane = phi i64 [ 0, %entry ], [ %lane.next, %each ]
+  %index.p = getelementptr {scalar}, ptr %index, i64 %lane
+  %x = load {scalar}, ptr %index.p
+  %wide = {wide}
+  %positive = fcmp ogt double %wide, {Lanes("double", 1).number(0.0)}
+  %large = fcmp ogt double %wide, {largest}
+  %low = select i1 %positive, double %wide, double {Lanes("double", 1).number(0.0)}
+  %some = select i1 %large, double {largest}, double %low
+  %whole = fptosi double %some to i64
+  %beyond = icmp sgt i64 %whole, %last
+  %k = select i1 %beyond, i64 %last, i64 %whole
+  %shift.k = mul i64 %k, {element}
+  %shift.lane = mul i64 %lane, {lane}
+  %row = getelementptr i8, ptr %array, i64 %shift.k
+  %place = getelementptr i8, ptr %row, i64 %shift.lane
+  %own = getelementptr {scalar}, ptr %numbers, i64 %lane
+{moved}
+  %lane.next = add i64 %lane, 1
+  %lane.more = icmp slt i64 %lane.next, {lanes.width}
+  br i1 %lane.more, label %each, label %end
+end:
+  ret void
+}}
+"""
+
+    found = f"  %y = load {scalar}, ptr %place\n  store {scalar} %y, ptr %own"
+    given = f"  %y = load {scalar}, ptr %own\n  store {scalar} %y, ptr %place"
+    return text(
+        "gather", "ptr %array, i64 %lanes, i64 %elements, i64 %count, ptr %index, ptr %numbers", "%lanes", "%elements",
+        found,
+    ) + text(
+        "scatter", "ptr %array, i64 %count, ptr %index, ptr %numbers", str(lanes.itemsize), str(lanes.bytes), given
+    )  # fmt: skip
+
+
 def functions(lanes: Lanes) -> str:
     """All loads and stores."""
-    parts = [_offsets(), _load_splat(lanes), _load_columns(lanes), _store_columns(lanes)]
+    parts = [_offsets(), _load_splat(lanes), _load_columns(lanes), _store_columns(lanes), _collect(lanes)]
+    parts += [_spread(lanes), _indexed(lanes)]
     if lanes.width > 1:
         parts += [_load_strided(lanes), _store_strided(lanes), _stream(lanes)]
         parts += [_load_rows(lanes, g) for g in _groups(group(lanes, lanes.width, True))]

@@ -18,7 +18,7 @@ from itertools import pairwise
 
 from dalembert.errors import ArgumentError
 from dalembert.tracing.cost import last_uses
-from dalembert.tracing.program import PREDICATES, Program
+from dalembert.tracing.program import ARRAYS, NOT_HELD, PREDICATES, Program
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def chunk(program: Program, size: int = 2000, near: int = 0) -> Chunks:
     last = last_uses(nodes)
     crossing, truths = [0] * (len(nodes) + 1), [0] * (len(nodes) + 1)  # values live across the cut before a node
     for k, node in program.operations():
-        if last[k] > k:
+        if last[k] > k and node.op not in ARRAYS:
             change = truths if node.op in PREDICATES or node.op == "loop" else crossing
             change[k + 1] += 1
             change[last[k] + 1] -= 1
@@ -110,7 +110,7 @@ def _allocate(program: Program, cuts: list[int], last: list[int], near: int) -> 
         done = [a for a in slot if last[a] < stop]
         unused += [slot[a] for a in done if a in close]
         stores = {}
-        passed_on = [k for k in range(start, stop) if nodes[k].op not in ("input", "const") and last[k] >= stop]
+        passed_on = [k for k in range(start, stop) if nodes[k].op not in NOT_HELD and last[k] >= stop]
         if near:  # what is read by the same pieces lies together, so that one instruction can move several
             passed_on.sort(key=lambda k: (readers[k], k))
             free.sort(reverse=True)
@@ -139,7 +139,7 @@ def _readers(program: Program, cuts: list[int]) -> dict[int, list[int]]:
         for k in range(start, stop):
             if nodes[k].op != "input":
                 for a in nodes[k].args:
-                    if a < start and nodes[a].op not in ("input", "const"):
+                    if a < start and nodes[a].op not in NOT_HELD:
                         own = found.setdefault(a, [])
                         if not own or own[-1] != number:
                             own.append(number)

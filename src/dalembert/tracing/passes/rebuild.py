@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.tracing.graph import Expr, Graph
-from dalembert.tracing.program import Node, Program, Repetition, node_of
+from dalembert.tracing.program import STRUCTURE, Node, Program, Scan, node_of
 from dalembert.tracing.rules import RULES
 from dalembert.tracing.trace import assemble, retrace
 
@@ -39,10 +39,8 @@ def rewrite(program: Program, special: Callable[[Graph, int, list[Any]], Any]) -
             values.append(graph.constant(number))
         elif op == "input":
             values.append(inputs[args[0]][args[1]])
-        elif op == "loop":
-            values.append(graph.loop(program.loops[int(number)], [values[a] for a in args]))
-        elif op == "element":
-            values.append(values[args[0]][int(number)])
+        elif op in STRUCTURE:
+            values.append(graph.structure(program, program.nodes[k], [values[a] for a in args], inputs))
         else:
             x = special(graph, k, values)
             values.append(RULES[op](*[values[a] for a in args]) if x is None else x)
@@ -63,7 +61,8 @@ def reorder(program: Program, order: Iterable[int]) -> Program:
     old = program.nodes
     place = [-1] * len(old)
     nodes: list[Node] = []
-    loops: list[Repetition] = []
+    loops: list[Scan] = []
+    tables: list[bytes] = []
     for k in order:
         op, args, value = old[k]
         place[k] = len(nodes)
@@ -74,6 +73,9 @@ def reorder(program: Program, order: Iterable[int]) -> Program:
         if op == "loop":
             loops.append(program.loops[int(value)])
             value = len(loops) - 1.0
+        elif op == "data":
+            tables.append(program.tables[int(value)])
+            value = len(tables) - 1.0
         nodes.append(node_of((op, args if op == "input" else tuple([place[a] for a in args]), value)))
     return replace(
         program,
@@ -81,6 +83,7 @@ def reorder(program: Program, order: Iterable[int]) -> Program:
         results=tuple([tuple([place[k] for k in row]) for row in program.results]),
         labels={place[k]: text for k, text in program.labels.items() if place[k] >= 0},
         loops=tuple(loops),
+        tables=tuple(tables),
     )
 
 

@@ -18,8 +18,10 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from dalembert.tracing.graph import Graph
-from dalembert.tracing.program import Program
+from dalembert.tracing.program import STRUCTURE, Node, Program
 from dalembert.tracing.rules import RULES, add, mul, neg, sub
 from dalembert.tracing.trace import assemble
 
@@ -182,8 +184,7 @@ def to_nary(program: Program, keep_labels: bool = False) -> Nary:
 def to_program(nary: Nary) -> Program:
     """Back to binary operations."""
     graph = Graph()
-    for port in nary.program.inputs:
-        graph.input(port.name, port.shape)
+    inputs = [list(np.asarray(graph.input(port.name, port.shape)).flat) for port in nary.program.inputs]
     uses = nary.uses()
     done: dict[int, Any] = {}
 
@@ -209,10 +210,9 @@ def to_program(nary: Nary) -> Program:
             return graph.constant(float(item.args[0]))
         if item.op == "input":
             return graph.node("input", item.args)
-        if item.op == "loop":
-            return graph.loop(nary.program.loops[int(item.number)], [scaled(c, r) for c, r in item.args])
-        if item.op == "element":
-            return done[item.args[0][1]][int(item.number)]
+        if item.op in STRUCTURE:
+            node = Node(item.op, (), item.number)
+            return graph.structure(nary.program, node, [scaled(c, r) for c, r in item.args], inputs)
         return RULES[item.op](*[scaled(c, r) for c, r in item.args])
 
     for root, count in enumerate(uses):  # in the order in which items were made: that of the old program

@@ -23,13 +23,15 @@ from heapq import heappop, heappush
 
 from dalembert.tracing.cost import fused_products
 from dalembert.tracing.passes.rebuild import reorder
-from dalembert.tracing.program import Program
+from dalembert.tracing.program import NOT_HELD, Program
 
 CACHED_VALUES = 400
 """Values that stay in the nearest cache: 32 KB hold 512 registers of 64 bytes, some of which hold other things."""
 
 MANY_OPERATIONS = 30_000
 """Operations beyond which only the order as it is, and what is made of it, is tried."""
+
+_OF_LOOPS = ("element", "rows")
 
 Units = dict[int, tuple[int, ...]]
 """What each operation needs; a sum and the product it absorbs are one, as are a loop and its elements."""
@@ -42,7 +44,7 @@ def schedule(program: Program) -> Program:
     held, users = _held(program, units), _users(units, len(program.nodes))
     starts = [list(units)]
     if len(units) <= MANY_OPERATIONS:
-        unit_of = {k: node.args[0] for k, node in enumerate(program.nodes) if node.op == "element"}
+        unit_of = {k: node.args[0] for k, node in enumerate(program.nodes) if node.op in _OF_LOOPS}
         results = list(dict.fromkeys(unit_of.get(k, k) for row in program.results for k in row))
         depth: dict[int, int] = {}
         for k, needs in units.items():
@@ -113,8 +115,8 @@ def _pressure(units: Units, held: bytearray, order: list[int]) -> tuple[int, int
 
 
 def _units(program: Program, fused: dict[int, int]) -> Units:
-    absorbed = set(fused.values()) | {k for k, node in enumerate(program.nodes) if node.op == "element"}
-    loop_of = {k: node.args[0] for k, node in enumerate(program.nodes) if node.op == "element"}
+    absorbed = set(fused.values()) | {k for k, node in enumerate(program.nodes) if node.op in _OF_LOOPS}
+    loop_of = {k: node.args[0] for k, node in enumerate(program.nodes) if node.op in _OF_LOOPS}
     units: Units = {}
     for k, (op, args, _) in enumerate(program.nodes):
         if k not in absorbed:
@@ -128,7 +130,7 @@ def _held(program: Program, units: Units) -> bytearray:
     """For each node whether it is an operation whose value is held."""
     held = bytearray(len(program.nodes))
     for k in units:
-        held[k] = program.nodes[k].op not in ("input", "const")
+        held[k] = program.nodes[k].op not in NOT_HELD
     return held
 
 
@@ -150,7 +152,7 @@ def _with_elements(program: Program, order: list[int]) -> list[int]:
         return order
     elements: dict[int, list[int]] = {}
     for k, node in enumerate(program.nodes):
-        if node.op == "element":
+        if node.op in _OF_LOOPS:
             elements.setdefault(node.args[0], []).append(k)
     return [k for unit in order for k in (unit, *elements.get(unit, ()))]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import sympy
 
-from dalembert.algebra.repeat import repeat
+from dalembert.algebra.loops import repeat
 from dalembert.errors import ArgumentError
 
 

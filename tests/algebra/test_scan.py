@@ -1,0 +1,225 @@
+"""Laws of loops: a compiled scan does what the same Python loop does, for every number of steps, lane by lane."""
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.algebra.loops import along, read_at, scan, write_at
+from dalembert.errors import ArgumentError
+from dalembert.native.kernel import Kernel
+from dalembert.tracing import trace
+from dalembert.tracing.derivatives import differentiate
+from dalembert.tracing.evaluate import evaluate
+from dalembert.tracing.passes import optimise
+
+H = 0.01
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _no_disk(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DALEMBERT_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+def kernel(function, inputs, **options):
+    program = optimise(trace(function, inputs, "scanned"))
+    return Kernel(program.name, program.inputs, program.outputs, program, **options)
+
+
+def pendulum(x, u, gain):
+    """One step; what is emitted are the angle before and the torque."""
+    torque = u[0] - gain * x[1] + 0.1 * u[1]
+    v = x[1] + H * (torque - 9.81 * np.sin(x[0]))
+    return (np.array([x[0] + H * v, v], dtype=getattr(x, "dtype", float)),), (np.array([x[0], torque]), torque * torque)
+
+
+def swings(U, x, gain, **options):
+    return scan(pendulum, (x,), (U,), (gain,), **options)
+
+
+def in_python(U, x, gain, **options):
+    (x,), (rows, squares) = swings(U, x, gain, **options)
+    return x, rows, squares
+
+
+ROWS = 60
+SHAPES = {"U": (ROWS, 2), "x": (2,), "gain": ()}
+
+
+def arguments(batch=(), seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(*batch, ROWS, 2)), rng.normal(size=(*batch, 2)), rng.uniform(0, 1, batch)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"every": 7}, {"hold": 3, "steps": 170}, {"steps": 50, "every": 4}, {"steps": 33, "most": 55}]
+)
+def test_a_compiled_scan_is_the_python_loop(options):
+    def traced(U, x, gain):
+        (x,), emitted = swings(U, x, gain, **options)
+        return x, *emitted
+
+    compiled = kernel(traced, SHAPES)
+    assert len(compiled.program.loops) == 1 and len(compiled.program.nodes) < 60
+    given = arguments((11,))
+    found = compiled(*given)
+    for k in range(11):
+        wanted = in_python(*(x[k] for x in given), **options)
+        alone = compiled(*(x[k] for x in given))
+        for y, one, right in zip(found, alone, wanted):
+            assert np.array_equal(y[k], one)  # the same bits alone as in a batch
+            assert np.allclose(one, right, rtol=1e-13, atol=1e-13)  # sums and products fused
+    for y, right in zip(found, evaluate(compiled.program, given).values()):
+        assert np.allclose(y, right, rtol=1e-13, atol=1e-13)
+
+
+def test_the_number_of_steps_is_an_input_and_lanes_stop_by_themselves():
+    def traced(U, x, gain, n):
+        (x,), emitted = swings(U, x, gain, steps=n)
+        return x, *emitted
+
+    compiled = kernel(traced, SHAPES | {"n": ()})
+    given = arguments((9,))
+    counts = np.array([0, 1, 2, 60, 59, 7, -3, 1000, np.nan])
+    found = compiled(*given, counts)
+    assert all(np.isfinite(y).all() for y in found)
+    for k, n in enumerate(np.clip(np.nan_to_num(counts), 0, ROWS).astype(int)):
+        wanted = in_python(*(x[k] for x in given), steps=int(n), most=ROWS)
+        for y, right in zip(found, wanted):
+            assert np.allclose(y[k], right, rtol=1e-13, atol=1e-13)
+    for y, right in zip(compiled(*given, 12), compiled(*given, np.full(9, 12))):
+        assert np.array_equal(y, right)
+
+
+def collatz(n, count):
+    """Until one is reached; a number of steps nobody knows before."""
+    half = 0.5 * n
+    whole = read_at(np.array([0.0, 1.0]), 2 * (half - read_at(np.arange(2000.0), half)))
+    odd = whole > 0.5
+    new = odd.select(3 * n + 1, half) if hasattr(odd, "select") else (3 * n + 1 if odd else half)
+    return (new, count + 1), (), new <= 1
+
+
+def test_a_lane_that_stops_keeps_its_state():
+    def steps(n):
+        (n, count), () = scan(collatz, (n, 0.0), steps=1000)
+        return n, count
+
+    compiled = kernel(steps, {"n": ()})
+    found = compiled(np.arange(2.0, 20.0))
+    assert (found[0] == 1).all()
+    assert found[1].tolist() == [steps(float(n))[1] for n in range(2, 20)]
+    assert steps(6.0)[1] == 8
+
+
+def test_scans_nest_and_arrays_are_read_where_they_lie():
+    def inner(y, row, A):
+        return (0.5 * y + read_at(A[:, 1], row[0]) * 0.1 + row[1].sin(),), ()
+
+    def outer(x, rows, A):
+        (x,), () = scan(inner, (x,), (rows,), (A,))
+        return (x,), (x * x,)
+
+    def traced(x, T, A):
+        return scan(outer, (x,), (T,), (A,))[1][0]
+
+    shapes = {"x": (), "T": (12, 70, 2), "A": (9, 3)}
+    program = optimise(trace(traced, shapes, "nested"))
+    (loop,) = program.loops
+    assert len(loop.step.loops) == 1 and len(program.nodes) < 40
+    rng = np.random.default_rng(1)
+    x, A = rng.normal(size=5), rng.normal(size=(5, 9, 3))
+    T = np.concatenate([rng.integers(-2, 12, (5, 12, 70, 1)).astype(float), rng.normal(size=(5, 12, 70, 1))], -1)
+    found = kernel(traced, shapes)(x, T, A)
+    for k in range(5):
+        y, wanted = x[k], []
+        for rows in T[k]:
+            for index, angle in rows:
+                y = 0.5 * y + A[k, min(max(int(index), 0), 8), 1] * 0.1 + np.sin(angle)
+            wanted.append(y * y)
+        assert np.allclose(found[k], wanted, rtol=1e-12, atol=1e-13)
+    assert np.allclose(found, evaluate(program, (x, T, A))["result"], rtol=1e-12, atol=1e-13)
+
+
+def test_arrays_are_carried_and_written_by_computed_index():
+    def count(histogram, sample):
+        return (write_at(histogram, sample, read_at(histogram, sample) + 1),), (read_at(histogram, 2 + 0 * sample),)
+
+    def traced(samples):
+        (histogram,), (before,) = scan(count, (np.zeros(6),), (samples,))
+        return histogram, before
+
+    samples = np.random.default_rng(2).integers(-1, 8, (13, 400)).astype(float)
+    compiled = kernel(traced, {"samples": (400,)})
+    assert compiled.program.loops[0].stores == 1
+    found, before = compiled(samples)
+    for row, own, rising in zip(samples, found, before):
+        wanted = np.bincount(np.clip(row, 0, 5).astype(int), minlength=6)
+        assert np.array_equal(own, wanted)
+        assert np.array_equal(rising, np.concatenate([[0], np.cumsum(row == 2)[:-1]]))
+    first = traced(samples[0])
+    assert np.array_equal(first[0], found[0]) and np.array_equal(first[1], before[0])
+
+
+def test_programs_do_not_grow_with_the_horizon():
+    def traced(U, x, gain):
+        (x,), emitted = swings(U, x, gain)
+        (total,), (sums,) = along(lambda s, row: ((s + row[0] * row[1],), (s,)), (0.0,), (emitted[0][::-1],))
+        return total, *emitted, sums
+
+    programs = [optimise(trace(traced, SHAPES | {"U": (n, 2)})) for n in (200, 2000)]
+    assert [len(program.loops) for program in programs] == [2, 2]
+    assert len({len(program.nodes) for program in programs}) == 1
+
+
+def test_derivatives_pass_through_scans():
+    def cost(U, x, gain):
+        (x,), (rows, squares) = swings(U[:40], x, gain)
+        return x @ x + sum(squares) + rows[7, 0] * read_at(U[:, 1], 3 + rows[0, 0] * 0)
+
+    program = trace(cost, SHAPES, "cost")
+    given = arguments()
+    for number, name in enumerate(SHAPES):
+        shift = [x.astype(complex) for x in given]
+        wanted = np.empty(shift[number].shape)
+        for place in np.ndindex(wanted.shape):
+            moved = [x.copy() for x in shift]
+            moved[number][place] += 1e-30j
+            wanted[place] = evaluate(program, moved)["result"].imag / 1e-30
+        for mode in ("forward", "reverse"):
+            if mode == "forward" and name == "U":
+                continue  # a hundred and twenty directions
+            slopes = differentiate(program, "result", name, mode)
+            (found,) = evaluate(slopes, given).values()
+            assert np.allclose(found, wanted, rtol=1e-11, atol=1e-12), (name, mode)
+            found = Kernel("slopes", slopes.inputs, slopes.outputs, optimise(slopes))(*given)
+            assert np.allclose(found, wanted, rtol=1e-11, atol=1e-12), (name, mode)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        ({"over": (np.zeros((3, 2)), np.zeros(4))}, "rows"),
+        ({}, "how many steps"),
+        ({"steps": -1}, "at least 0"),
+        ({"steps": 2.5}, "whole number"),
+        ({"steps": 9, "over": (np.zeros(4),)}, "9 steps need 9 rows"),
+        ({"steps": 4, "hold": 0}, "at least 1"),
+        ({"steps": 4, "most": 3}, "more than most"),
+    ],
+)
+def test_wrong_arguments_are_refused(arguments, match):
+    with pytest.raises(ArgumentError, match=match):
+        scan(lambda x, *rows: ((x,), ()), (1.0,), **arguments)
+
+
+def test_a_traced_number_of_steps_needs_a_bound():
+    with pytest.raises(ArgumentError, match="most="):
+        trace(lambda n: scan(lambda x: ((x,), ()), (1.0,), steps=n)[0], {"n": ()})
+    with pytest.raises(ArgumentError, match="emits a float"):
+        scan(lambda x: ((x,), 1.0), (1.0,), steps=2)
+
+
+def test_scan_is_public():
+    assert da.scan is scan and da.read_at is read_at and da.write_at is write_at and da.along is along
