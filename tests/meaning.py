@@ -18,7 +18,7 @@ from dalembert.dynamics.catalogue import quantity_of
 from dalembert.errors import UnsupportedError
 from dalembert.model import Constraint, Force, Mechanism
 from dalembert.model.parameters import parameters, symbolise
-from oracle import Oracle, angle_of, skew
+from oracle import Oracle, angle_of, relative, skew
 from random_mechanisms import ONE_DEGREE, random_mechanism, random_transform
 
 Array = np.ndarray
@@ -44,6 +44,7 @@ class Case:
         frame: in which quantities of frames are asked.
         point: of that frame.
         axes: of the results.
+        reference: the frame from which motion is seen.
         words: what it is, for messages.
     """
 
@@ -53,6 +54,7 @@ class Case:
     frame: str
     point: tuple[float, ...]
     axes: str
+    reference: str
     words: str
 
     def __getitem__(self, names: str) -> Any:
@@ -180,13 +182,14 @@ def case(rng: np.random.Generator, loops: float = 0.3, size: int = 5) -> Case:
     oracle = Oracle(meant, settings["include"], dict(zip(settings["wrenches"], pushes)), t)
     n = mechanism.nv
     inputs = {"q": q, "v": v, "a": a, "tau": rng.normal(size=n) * 3, "wrenches": pushes, "t": np.array(t)}
-    inputs |= {name: rng.normal(size=n) for name in ("dq", "dv", "da", "dtau", "v_ref", "a_ref")}
+    inputs |= {name: rng.normal(size=n) for name in ("dq", "dv", "da", "dtau", "a_ref")}
+    inputs |= {"v_ref": v, "multipliers": np.zeros(0)}
     inputs |= {"xdd": rng.normal(size=6), "parameters": np.array(values)}
     kinds = ", ".join(x.kind for x in (*mechanism.joints, *mechanism.forces, *mechanism.constraints))
     words = f"{kinds}; { {k: x for k, x in settings.items() if k != 'reference'} }"
     dynamics = da.Dynamics(mechanism, **settings)
     axes, frame = str(rng.choice(["world", "body"])), str(rng.choice(frames))
-    return Case(dynamics, oracle, inputs, frame, tuple(rng.normal(size=3)), axes, words)
+    return Case(dynamics, oracle, inputs, frame, tuple(rng.normal(size=3)), axes, str(rng.choice(frames)), words)
 
 
 def free_part(G: Array, v: Array) -> Array:
@@ -280,6 +283,42 @@ def centroidal(c: Case, q: Array) -> Array:
     """Momentum about the centre of mass, as a matrix."""
     about = c.oracle.centre(q)
     return np.transpose([c.oracle.momentum(q, e, about) for e in np.eye(c.oracle.nv)])
+
+
+def relative_jacobian(c: Case) -> Array:
+    """Velocity of the frame's point and of its axes, as the reference sees them."""
+    q = c["q"]
+
+    def place(x: Array) -> tuple[Array, Array]:
+        a, b = c.oracle.frame(c.reference, x), c.oracle.frame(c.frame, x, point=c.point)
+        return a.R.T @ (b.p - a.p), a.R.T @ b.R
+
+    turning = np.einsum("ijn,kj->ikn", c.oracle.slopes(lambda x: place(x)[1], q), place(q)[1])
+    return np.stack([*c.oracle.slopes(lambda x: place(x)[0], q), turning[2, 1], turning[0, 2], turning[1, 0]])
+
+
+def powers(c: Case, wrenches: Array) -> Array:
+    """What the wrenches of joints do along every velocity: all that drives do."""
+    m, n, q = c.oracle.m, c.oracle.nv, c["q"]
+    found = np.zeros(n)
+    for joint, wrench in zip(m.joints, wrenches):
+        for k, e in enumerate(np.eye(n)):
+            own = relative(joint, *c.oracle.joint_state(joint, q, e, 0 * e))
+            found[k] += wrench[:3] @ own.R.T @ own.v + wrench[3:] @ own.R.T @ own.w
+    return found
+
+
+def unit_jacobian_rate(c: Case) -> Array:
+    """Of place and angles, times the velocities."""
+    q, v = c["q v"]
+    return c.oracle.by_q(lambda x: c.oracle.slopes(lambda y: euler(c, y), x), q) @ v
+
+
+def accelerated(c: Case, tau: Array) -> Array:
+    """Second derivatives of place and angles under forces."""
+    q, v = c["q v"]
+    a = np.linalg.solve(c.oracle.mass_matrix(q), tau - c.oracle.inverse_dynamics(q, v, 0 * v))
+    return EXPECTED["analytic_jacobian"](c) @ a + unit_jacobian_rate(c) @ v
 
 
 def locked(c: Case, q: Array) -> Array:
@@ -376,9 +415,28 @@ LAWS: dict[str, Callable[[Case, Any], list[tuple[str, Array, Array]]]] = {
         ("phi", found[0], 0 * found[0]),
         ("rows", project(c.oracle.rows(c["q"])), project(found[1])),
     ],
-    "analytic_jacobian_rate": lambda c, Jd: [
-        ("Jd v", Jd, c.oracle.by_q(lambda q: c.oracle.slopes(lambda x: euler(c, x), q), c["q"]) @ c["v"])
+    "constraints": lambda c, found: [
+        ("rows", project(c.oracle.rows(c["q"])), project(found[1])),
+        ("G v", found[1] @ c["v"], found[2]),
+        ("G a", found[1] @ forward(c, *c["q v tau"]), found[3]),
     ],
+    "reactions": lambda c, found: [
+        (
+            "powers",
+            powers(c, found[0]),
+            Oracle(c.oracle.m, (), c.oracle.wrenches, c.oracle.t).inverse_dynamics(*c["q v a"]),
+        )
+    ],
+    "reference_regressor": lambda c, Y: [
+        ("Y pi", Y @ parameters_of_bodies(c), c.oracle.inertial(*c["q v a_ref"]) + c.oracle.weight(c["q"]))
+    ],
+    "relative_motion": lambda c, found: [("J", found[0], relative_jacobian(c))],
+    "cartesian_inverse_dynamics": lambda c, tau: [("xdd", accelerated(c, tau), c["xdd"])],
+    "inverse_dynamics_derivatives_nonzeros": lambda c, found: [
+        (f"output {k}", x, y[c.dynamics.derivatives_pattern])
+        for k, (x, y) in enumerate(zip(found, EXPECTED["inverse_dynamics_derivatives"](c)))
+    ],
+    "analytic_jacobian_rate": lambda c, Jd: [("Jd", Jd, unit_jacobian_rate(c))],
 }
 """Quantity -> what must hold of it: words, what it gives, what it should give."""
 
@@ -397,12 +455,18 @@ def project(G: Array) -> Array:
 CHECKED = tuple(name for name in {**ALL_QUANTITIES, **CONSTRAINT_QUANTITIES} if name in EXPECTED or name in LAWS)
 """Quantities that have a meaning here."""
 
-ROUGH = ("derivatives", "linearize", "sensitivities", "variation", "analytic_jacobian_rate")
+ROUGH = ("derivatives", "linearize", "sensitivities", "variation", "analytic_jacobian_rate", "cartesian")
 
 
 def applies(c: Case, name: str) -> bool:
     m = c.oracle.m
-    if name in ("multipliers", "terms", "positions"):
+    if name == "reactions":  # what acts on velocities alone counts as drives, and a follower has none
+        acting = {"spring", "torsional-spring", "wrench", "user-wrench", "attraction", "oblate-planet", "gravity-field"}
+        plain = {f.kind for f in m.forces} <= acting and not any(joint.mimic for joint in m.joints)
+        return plain and not m.constraints and not c.dynamics.wrenches
+    if name == "inverse_dynamics_derivatives_nonzeros":
+        return not m.forces
+    if name in ("multipliers", "terms", "positions", "constraints"):
         return bool(m.constraints)
     if name == "linearize":
         return not m.constraints
@@ -410,7 +474,7 @@ def applies(c: Case, name: str) -> bool:
         return False  # off the constraints, what is differentiated depends on how rows are written
     if name == "centroidal" or name == "center_of_mass" or name == "centroidal_matrix_rate":
         return any(body.inertia.mass for body in c.oracle.bodies)
-    if name in ("frame_coordinates", "analytic_jacobian", "analytic_jacobian_rate"):
+    if name in ("frame_coordinates", "analytic_jacobian", "analytic_jacobian_rate", "cartesian_inverse_dynamics"):
         return coordinates_apply(c)
     return True
 
@@ -424,7 +488,7 @@ def coordinates_apply(c: Case) -> bool:
 def call(c: Case, name: str, dtype: Any, rng: np.random.Generator | None = None, **options: Any) -> Any:
     """A quantity at the state of a case, in a layout of chance."""
     quantity = {**ALL_QUANTITIES, **CONSTRAINT_QUANTITIES}[name]
-    own = {"frame": c.frame, "point": c.point, "axes": c.axes}
+    own = {"frame": c.frame, "point": c.point, "axes": c.axes, "reference": c.reference}
     options |= {key: own[key] for key in quantity.options if key in own}
     kernel = c.dynamics.kernel(name, **options)
     inputs = [np.asarray(c.inputs[port.name], dtype) for port in kernel.inputs]

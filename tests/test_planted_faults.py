@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from quick import SLOW
+from quick import SLOW, spread
 
 ROOT = Path(__file__).parent.parent
 SPEC = importlib.util.spec_from_file_location("planted_faults", ROOT / "benchmarks" / "faults.py")
@@ -42,3 +42,10 @@ def test_every_room_has_a_fault():
     rooms = {path.name for path in faults.PACKAGE.iterdir() if path.is_dir() and any(path.glob("*.py"))}
     assert rooms - OWN_LAWS - ONLY_WORDS <= {fault.room for fault in faults.FAULTS}
     assert len(faults.FAULTS) >= 70
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7])
+def test_the_quick_run_keeps_the_last_case_of_a_list_which_is_its_hardest(count):
+    kept = spread(range(20), count)
+    assert len(kept) == count and kept[-1] == 19 and kept == sorted(set(kept))
+    assert spread("abc", 5) == ["a", "b", "c"]
