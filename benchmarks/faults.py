@@ -244,9 +244,14 @@ FAULTS = (
         "np.stack([-w * y, w * x, np.zeros_like(w)]",
         ("tests/conventions/test_pinocchio_convention.py", "tests/conventions/test_agreement.py"),
     ),
-    Fault("dynamics/fmu.py", 'given["q"] = normalised(tree, given["q"])', "pass", ("tests/fmi/test_fmu.py",)),
-    Fault("dynamics/fmu.py", "nearest(-rows.phi)", "nearest(rows.phi)", ("tests/fmi/test_fmu.py",)),
-    Fault("fmi/sources/unit.h", "next[0] = z[0] + step * NODES[s];", "next[0] = z[0];", ("tests/fmi/test_fmu.py",)),
+    Fault(
+        "dynamics/fmu.py",
+        "miss = rows.rate - np.array(",
+        "miss = rows.rate + np.array(",
+        ("tests/fmi/test_unit_moves.py",),
+    ),
+    Fault("dynamics/fmu.py", "nearest(-rows.phi)", "nearest(rows.phi)", ("tests/fmi/test_unit_moves.py",)),
+    Fault("fmi/sources/unit.h", "next[0] = z[0] + step * NODES[s];", "next[0] = z[0];", ("tests/fmi/test_unit_moves.py",)),
     # constraints and force elements
     Fault(
         "constraints/loops.py",
