@@ -55,6 +55,7 @@ MEANING = ("tests/test_meaning.py",)
 READ = ("tests/test_meaning.py::test_models_of_the_grammar_are_read_as_what_they_are",)
 FORCES = ("tests/constraints/test_forces.py",)
 KEYS = ("tests/attack/test_cache_identity.py",)
+UNITS = ("tests/fmi/test_unit_moves.py",)
 RIGID = ("tests/contact/test_rigid_laws.py", "tests/contact/test_solvers.py", "tests/contact/test_rigid_scenes.py")
 
 FAULTS = (
@@ -250,8 +251,10 @@ FAULTS = (
         "miss = rows.rate + np.array(",
         ("tests/fmi/test_unit_moves.py",),
     ),
-    Fault("dynamics/fmu.py", "nearest(-rows.phi)", "nearest(rows.phi)", ("tests/fmi/test_unit_moves.py",)),
-    Fault("fmi/sources/unit.h", "next[0] = z[0] + step * NODES[s];", "next[0] = z[0];", ("tests/fmi/test_unit_moves.py",)),
+    Fault("dynamics/fmu.py", "nearest(-rows.phi)", "nearest(rows.phi)", UNITS),
+    Fault(
+        "fmi/sources/unit.h", "next[0] = z[0] + step * NODES[s];", "next[0] = z[0];", ("tests/fmi/test_unit_moves.py",)
+    ),
     # constraints and force elements
     Fault(
         "constraints/loops.py",
@@ -374,8 +377,8 @@ FAULTS = (
     ),
     Fault(
         "planning/minimum_time.py",
-        "t = np.concatenate([[0.0], np.cumsum(2 * step / (sd[:-1] + sd[1:]))])",
-        "t = np.concatenate([[0.0], np.cumsum(step / (sd[:-1] + sd[1:]))])",
+        "t = np.concatenate([[0.0], np.cumsum(2 * np.where(",
+        "t = np.concatenate([[0.0], np.cumsum(np.where(",
         ("tests/planning/test_timing.py",),
     ),
     Fault(
@@ -463,6 +466,7 @@ def planted(folder: Path, fault: Fault) -> None:
         shutil.copy(ROOT / name, folder / name)
     file = folder / "src" / "dalembert" / fault.file
     text = file.read_text(encoding="utf-8")
+    assert text.count(fault.old) == 1, fault
     file.write_text(text.replace(fault.old, fault.new), encoding="utf-8")
 
 

@@ -27,7 +27,10 @@ ONLY_WORDS = {"cli", "comparison", "costs", "pictures", "proof", "report", "text
 @pytest.mark.parametrize("fault", faults.FAULTS, ids=lambda fault: fault.file)
 def test_a_fault_can_be_planted_and_its_tests_are_quick(fault):
     text = (faults.PACKAGE / fault.file).read_text(encoding="utf-8")
-    assert text.count(fault.old) == 1, f"{fault}: the old text stands there {text.count(fault.old)} times"
+    assert text.count(fault.old) == 1, (
+        f"{fault}: the old text stands there {text.count(fault.old)} times. Write the fault for the code as it is now, "
+        f"in benchmarks/faults.py, and see that its tests fail: python benchmarks/faults.py --only {fault.file}"
+    )
     assert fault.new != fault.old and fault.tests
     for address in fault.tests:
         file, _, name = address.partition("::")
