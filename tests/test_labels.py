@@ -225,7 +225,7 @@ def test_starts_and_states_of_other_calls(make):
         "integrate": lambda q, v, a: ARM.integrate(q, v),
         "difference": lambda q, v, a: ARM.difference(Q, q),
         "limits": lambda q, v, a: limit_use(ARM, q, v, a).effort,
-        "waypoints": lambda q, v, a: minimum_time(ARM, q, efforts=np.full(6, 300.0), points=5).q,
+        "waypoints": lambda q, v, a: minimum_time(ARM, q, efforts=np.full(6, 300.0), points=31).q,
     }
     for name, call in calls.items():
         np.testing.assert_array_equal(call(q, v, a), call(Q, V, A), err_msg=name)

@@ -357,6 +357,10 @@ def test_identify_finds_masses_and_friction_in_a_log(capsys, tmp_path):
     said = " ".join(bare.err.split())
     assert bare.code == 2 and "--column tau=effort_{joint}" in said and "the file has 'j1_eff', 'j2_eff', too" in said
     assert run(capsys, "identify", "double_pendulum", paths[0], "--column", "tau=j{number}_eff").code == 0
+    np.savetxt(paths[0], table, delimiter=",", header="t,q1 [deg],q2 [deg],tau1,tau2", comments="")
+    unsaid = run(capsys, "identify", "double_pendulum", paths[0])
+    assert unsaid.code == 2 and "--time-unit ms makes that 500, 's' keeps it" in " ".join(unsaid.err.split())
+    assert run(capsys, "identify", "double_pendulum", paths[0], "--time-unit", "ms").code == 0
 
 
 def test_a_pattern_gives_positions_of_several_joints(capsys):

@@ -1,5 +1,6 @@
 """Logs: the same motion from every kind of file, in any unit, under any names; what is odd is reported."""
 
+import contextlib
 import json
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 import dalembert as da
 from dalembert.errors import ArgumentError, FormatError, IdentificationWarning
-from dalembert.identification import identify, read_log
+from dalembert.identification import choose_friction, identify, read_log
 from dalembert.simulation.export import load_trajectory
 
 ARM = da.load("double_pendulum", parameters="default")
@@ -231,3 +232,156 @@ def test_mcap_with_json_and_with_ros_messages(tmp_path):
     log = read_log(path, ARM)
     same(log, 1e-9)
     np.testing.assert_allclose(log.v, V, atol=1e-12)
+
+
+SIX = da.load("demo_arm")
+SIX_Q = np.random.default_rng(0).uniform(-1, 1, (40, 8))
+SIX_T = np.arange(40) * 0.01
+
+
+def six(path, titles, **options):
+    return read_log(write(path / "six.csv", ["t", *titles], [SIX_T, *SIX_Q.T[: len(titles)]]), SIX, **options)
+
+
+@pytest.mark.parametrize("style", ["q{}", "q_{}", "position[{}]", "joint_{}", "actual_q_{}", "Q{:02d}"])
+@pytest.mark.parametrize("first", [0, 1])
+def test_where_numbers_of_columns_begin_is_seen(tmp_path, style, first):
+    np.testing.assert_array_equal(six(tmp_path, [style.format(first + k) for k in range(6)]).q, SIX_Q[:, :6])
+
+
+@pytest.mark.parametrize("numbers", [range(7), range(8), range(1, 8), range(2, 8), range(3, 11)])
+def test_numbers_that_are_not_those_of_the_joints_are_an_error_and_never_one_joint_off(tmp_path, numbers):
+    titles = [f"q{k}" for k in numbers]
+    with pytest.raises(FormatError, match=r"'q\d', .* are not numbered from 0 to 5 or from 1 to 6.*columns="):
+        six(tmp_path, titles)
+    named = six(tmp_path, titles, columns={"q": titles[:6]})
+    np.testing.assert_array_equal(named.q, SIX_Q[:, :6])
+    assert not named.notes or "leaves out" not in " ".join(named.notes)
+    if 0 in numbers:
+        log = six(tmp_path, titles, columns={"q": "q{number}"})  # whoever says so gets it, and a note
+        np.testing.assert_array_equal(log.q, SIX_Q[:, 1:7])
+        assert "'q{number}' leaves out the columns numbered 0" in str(log)
+
+
+def test_names_of_joints_win_over_numbers(tmp_path):
+    names = [joint.name for joint in SIX.joints if joint.nq]
+    mixed = [2, 0, 5, 1, 4, 3]
+    titles = [*(f"q{k}" for k in range(6)), *(f"q_{names[k]}" for k in mixed)]
+    path = write(tmp_path / "a.csv", ["t", *titles], [SIX_T, *SIX_Q.T[:6], *(SIX_Q[:, k] + 9 for k in mixed)])
+    with pytest.warns(IdentificationWarning):  # 9 rad are beyond the ranges
+        np.testing.assert_allclose(read_log(path, SIX).q, SIX_Q[:, :6] + 9)
+
+
+@pytest.mark.parametrize("numbers", [(1, 2), (1, 2, 3)])
+def test_joints_called_like_numbers_are_not_taken_by_position(tmp_path, numbers):
+    joint = (
+        "<link name='b{0}'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/>"
+        "</inertial></link><joint name='joint_{0}' type='continuous'><parent link='b{1}'/><child link='b{0}'/></joint>"
+    )
+    arm = da.load(f"<robot name='r'><link name='b1'/>{joint.format(2, 1)}{joint.format(3, 2)}</robot>")
+    path = write(tmp_path / "a.csv", ["t", *(f"joint_{k}" for k in numbers)], [T, *np.stack([T, *Q.T])[: len(numbers)]])
+    if numbers == (1, 2):
+        with pytest.raises(FormatError, match="are called like joints, but not those of all 2"):
+            read_log(path, arm)
+    else:
+        np.testing.assert_array_equal(read_log(path, arm).q, Q)
+
+
+def test_some_torques_without_a_joint_are_left_out_and_said(tmp_path):
+    titles = ["t", "q1", "q2", "tau0", "tau1", "tau2"]
+    log = read_log(write(tmp_path / "a.csv", titles, [T, *Q.T, T, *TAU.T]), ARM)
+    assert log.tau is None and "'tau0', 'tau1', 'tau2' are not numbered from 0 to 1 or from 1 to 2" in str(log)
+
+
+CLOCKS = {
+    "time_ms": 1e3, "timestamp_ms": 1e3, "Timestamp.ms": 1e3, "timeMs": 1e3, "time_us": 1e6, "t_usec": 1e6,
+    "stamp_ns": 1e9, "timestamp_nsec": 1e9, "time_milliseconds": 1e3, "time (us)": 1e6, "nanoseconds": 1e9,
+    "time_s": 1.0, "t_sec": 1.0, "seconds": 1.0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("title", CLOCKS)
+def test_units_of_times_in_their_names(tmp_path, title):
+    path = write(tmp_path / "a.csv", [title, "q1", "q2", "tau1", "tau2"], [CLOCKS[title] * T, *Q.T, *TAU.T])
+    same(read_log(path, ARM), 1e-11)
+
+
+@pytest.mark.parametrize(("unit", "size"), [("s", 1.0), ("ms", 1e3), ("us", 1e6), ("ns", 1e9)])
+@pytest.mark.parametrize("title", ["t", "time", "timestamp", "epoch"])
+def test_times_of_day_tell_their_unit_by_their_size(tmp_path, unit, size, title):
+    path = write(tmp_path / "a.csv", [title, "q1", "q2", "tau1", "tau2"], [(1.7e9 + T) * size, *Q.T, *TAU.T])
+    log = read_log(path, ARM)
+    same(log, 1e-6)
+    assert log.sources["t"][1] == unit and log.rate == pytest.approx(500, rel=1e-4)
+
+
+@pytest.mark.parametrize(("unit", "size"), [("ms", 1e3), ("us", 1e6), ("ns", 1e9)])
+@pytest.mark.parametrize("begin", [0.0, 3.0, 1000.0])
+def test_a_unit_that_nobody_says_and_an_impossible_rate_are_an_error(tmp_path, unit, size, begin):
+    path = write(tmp_path / "a.csv", ["t", "q1", "q2", "tau1", "tau2"], [size * (begin + T), *Q.T, *TAU.T])
+    with pytest.raises(ArgumentError, match=rf"nothing says in which unit the times in 't' are.*time_unit=.*'{unit}'"):
+        read_log(path, ARM)
+    same(read_log(path, ARM, time_unit=unit), 1e-6)
+    same(read_log(path, ARM, units={"t": unit}), 1e-6)
+    with pytest.raises(ArgumentError, match="time_unit = 's', but"):
+        read_log(path, ARM, time_unit="s", units={"t": unit})
+    assert read_log(path, ARM, time_unit="s").rate == pytest.approx(500 / size)  # who says so has slow samples
+
+
+def test_times_of_too_few_digits_are_an_error(tmp_path):
+    path = write(tmp_path / "a.csv", ["stamp_sec", "q1", "q2"], [np.floor(T), *Q.T])
+    with pytest.raises(FormatError, match=r"rows have the time of the row before: is there a column with more digits"):
+        read_log(path, ARM)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"units": {"q": 3}}, {"units": {"t": None}}, {"units": "deg"}, {"units": 3}, {"columns": 3}, {"columns": "q"},
+        {"columns": {"q": 3}}, {"columns": {"t": 3}}, {"columns": {"t": ["t"]}}, {"columns": {"q": [3, None]}},
+        {"columns": {"q": {"shoulder": 1, "elbow": 2}}}, {"topic": 3}, {"time_unit": 3}, {"time_unit": "fortnight"},
+    ],
+)  # fmt: skip
+def test_arguments_of_other_kinds_are_errors_of_the_library(tmp_path, options):
+    path = write(tmp_path / "a.csv", ["t", "q1", "q2"], [T, *Q.T])
+    with pytest.raises(da.errors.DalembertError):
+        read_log(path, ARM, **options)
+
+
+@pytest.mark.filterwarnings("ignore::dalembert.errors.IdentificationWarning")
+def test_damaged_parquet_files_are_errors_of_the_library(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    path, rng = tmp_path / "a.parquet", np.random.default_rng(0)
+    parquet.write_table(pyarrow.table({"t": T[:200], "q1": Q[:200, 0], "q2": Q[:200, 1], "note": ["x"] * 200}), path)
+    whole = path.read_bytes()
+    path.write_bytes(whole.replace(b"note", b"n\xb8te"))
+    with pytest.raises(FormatError, match=r"not a valid Parquet file"):
+        read_log(path, ARM)
+    for trial in range(100):
+        damaged = bytearray(whole if trial % 3 else whole[: rng.integers(1, len(whole))])
+        for place in rng.integers(len(damaged), size=rng.integers(1, 8)):
+            damaged[place] = rng.integers(256)
+        path.write_bytes(damaged)
+        with contextlib.suppress(da.errors.DalembertError):
+            read_log(path, ARM)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"q": 3}, {"tau": None}, {"v": V[:50]}, {"unknown": 3}, {"unknown": np.zeros(2)}, {"models": 3},
+        {"models": ["none"]}, {"models": np.zeros((3, 3))},
+    ],
+)  # fmt: skip
+def test_choice_of_friction_refuses_other_kinds_of_arguments(options):
+    given = {"q": Q[:100], "v": V[:100], "a": A[:100], "tau": TAU[:100]} | options
+    with pytest.raises(ArgumentError):
+        choose_friction(ARM, **given)
+
+
+def test_thinning_is_a_switch(tmp_path):
+    log = read_log(write(tmp_path / "a.csv", ["t", "q1", "q2", "tau1", "tau2"], [T, *Q.T, *TAU.T]), ARM)
+    with pytest.raises(ArgumentError, match="thin"):
+        log.samples(40, thin=np.zeros(2))

@@ -52,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--unit", metavar="WHAT=UNIT", action="append", default=[], type=pair,
         help="such as t=ms, q=deg, tau=Nmm; SI units where neither this nor the file says",
     )  # fmt: skip
+    group.add_argument("--time-unit", metavar="UNIT", help="of the times: s, ms, us or ns; the same as --unit t=UNIT")
     group.add_argument("--topic", metavar="NAME", help="of an MCAP file with several")
     group.add_argument("--start", metavar="S", type=real(0, 1e9), help="use the log from here on")
     group.add_argument("--stop", metavar="S", type=real(0, 1e9), help="use the log up to here")
@@ -154,8 +155,8 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
 def _read(options: argparse.Namespace, mechanism: Any, path: Path) -> Log:
     from dalembert.identification import read_log
 
-    columns, units = dict(options.column), dict(options.unit)
-    return read_log(path, mechanism, columns=columns, units=units, topic=options.topic)
+    columns, units, topic = dict(options.column), dict(options.unit), options.topic
+    return read_log(path, mechanism, columns=columns, units=units, time_unit=options.time_unit, topic=topic)
 
 
 def _write(found: Identification, path: str) -> None:

@@ -30,6 +30,7 @@ NAMES = {
     "speeds": "--speed", "actuated": "--actuated", "independent": "--independent",
     "only": "--touch", "friction": "--friction", "restitution": "--restitution", "law": "--law",
     "stiffness": "--contact-stiffness K", "joints": "--joint HERE=THERE", "parameters": "--set NAME=VALUE",
+    "time_unit": "--time-unit",
 }  # fmt: skip
 """Argument of the library -> the option for it; one with a blank in it is a whole setting."""
 

@@ -13,8 +13,8 @@ from dalembert.errors import ArgumentError, SingularityError
 from dalembert.identification.identify import Identification, identify, solved, triangle
 from dalembert.identification.regression import LinearTorques, measured
 from dalembert.model import Mechanism
-from dalembert.model.checks import expect_whole
-from dalembert.model.names import named_velocities
+from dalembert.model.checks import expect, expect_whole
+from dalembert.model.names import as_names, named_velocities
 from dalembert.text.layout import columns, page_width
 
 FRICTION_MODELS: dict[str, tuple[str, ...]] = {
@@ -93,11 +93,10 @@ def choose_friction(
     dynamics = mechanism if isinstance(mechanism, Dynamics) else Dynamics(mechanism)
     q, v, a, tau = measured(dynamics.mechanism, q, v, a, tau)
     signs = None if signs is None else named_velocities(dynamics.mechanism, signs, "signs")
-    if tau.ndim != 2 or not len(tau) == len(q) == len(v) == len(a):
-        raise ArgumentError(f"q, v, a and tau have {len(q)}, {len(v)}, {len(a)} and {len(tau)} rows; they need as many")
     if len(tau) < 10 * folds:
         raise ArgumentError(f"{len(tau)} samples are too few for {folds} stretches of ten at least", argument="folds")
-    if not models:
+    unknown = None if unknown is None else as_names("unknown", unknown)
+    if not expect(models, Mapping, "choose_friction, models"):
         raise ArgumentError("models is empty; there is nothing to choose from")
     stretch = np.arange(len(tau)) * folds // len(tau)
     errors, counts = [], []

@@ -194,13 +194,6 @@ def identify(
     torques = LinearTorques(mechanism, unknown, drives)
     model, nv = torques.mechanism, torques.mechanism.nv
     q, v, a, tau = measured(model, q, v, a, tau)
-    if tau.ndim != 2 or tau.shape[1] != nv:
-        raise ArgumentError(f"tau has shape {tau.shape}, expected (samples, {nv})")
-    for name, array, size in (("q", q, model.nq), ("v", v, nv), ("a", a, nv), ("tau", tau, nv)):
-        if np.shape(array) != (len(tau), size):
-            raise ArgumentError(f"{name} has shape {np.shape(array)}, expected ({len(tau)}, {size})")
-        if not np.isfinite(array).all():
-            raise ArgumentError(f"{name} contains numbers that are not finite")
     visible = torques.visible
     kept = list(visible.kept)
     W, known = torques.matrix(q, v, a, signs)

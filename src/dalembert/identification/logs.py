@@ -22,15 +22,15 @@ from dalembert.identification.regression import differentiate, low_pass
 from dalembert.identification.tables import read_table
 from dalembert.kinematics.manifold import quaternion_places
 from dalembert.model import Mechanism
-from dalembert.model.checks import expect, expect_path, expect_real
+from dalembert.model.checks import expect, expect_items, expect_path, expect_real
 from dalembert.model.names import position_names, position_parts, velocity_names, velocity_parts
-from dalembert.simulation.state import as_positive
+from dalembert.simulation.state import as_flag, as_positive
 from dalembert.text.layout import columns as table_of
 from dalembert.text.layout import page_width
 from dalembert.text.suggest import hint
 
-TIMES = ("t", "time", "timestamp", "time_s", "t_s", "stamp", "seconds", "sec", "log_time", "time_ms", "t_ms")
-"""What columns of times are called, the likeliest first."""
+TIMES = ("t", "time", "timestamp", "time_stamp", "stamp", "header_stamp", "log_time", "epoch", "unix_time", "")
+"""What columns of times are called, the likeliest first; a unit may follow: ``time_ms``, ``stamp_us``, ``seconds``."""
 
 PATTERNS: dict[str, tuple[str, ...]] = {
     "q": ("q.{joint}", "q_{joint}", "{joint}.q", "{joint}_q", "position.{joint}", "position_{joint}",
@@ -50,11 +50,14 @@ PATTERNS: dict[str, tuple[str, ...]] = {
             "torque{number}", "torque_{index}"),
 }  # fmt: skip
 """What columns of positions, velocities, accelerations and generalised forces are called: by name of the joint, by its
-number from one, or its index from zero. Upper and lower case are alike."""
+number from one, or its index from zero: from where they are counted is seen. Upper and lower case are alike."""
 
 TURN = 2 * math.pi
 UNITS: dict[str, dict[str, float]] = {
-    "time": {"s": 1.0, "sec": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0},
+    "time": {"s": 1.0, "sec": 1.0, "secs": 1.0, "second": 1.0, "seconds": 1.0, "ms": 1e-3, "msec": 1e-3,
+             "millisecond": 1e-3, "milliseconds": 1e-3, "millis": 1e-3, "us": 1e-6, "µs": 1e-6, "usec": 1e-6,
+             "microsecond": 1e-6, "microseconds": 1e-6, "micros": 1e-6, "ns": 1e-9, "nsec": 1e-9, "nanos": 1e-9,
+             "nanosecond": 1e-9, "nanoseconds": 1e-9, "min": 60.0},
     "angle": {"rad": 1.0, "mrad": 1e-3, "deg": TURN / 360, "°": TURN / 360, "degree": TURN / 360,
               "degrees": TURN / 360, "rev": TURN, "turn": TURN, "turns": TURN},
     "length": {"m": 1.0, "mm": 1e-3, "cm": 1e-2, "um": 1e-6, "in": 0.0254},
@@ -69,6 +72,12 @@ UNEVEN = 0.01
 
 GAP = 5.0
 """So many steps without a sample are a gap, over which nobody should interpolate."""
+
+RATES = 5.0, 1e5
+"""Samples per second that robots record; with others the unit of the times must be known."""
+
+EPOCH = 5e8, 4e9
+"""Seconds since 1970 from 1985 to 2096: numbers of this size are times of day, and tell their unit."""
 
 BEYOND = 0.1
 """Positions may be outside of the range of a joint by this part of it."""
@@ -144,7 +153,7 @@ class Log:
             raise UnsupportedError(
                 "quaternions cannot be differentiated by a filter; take q, v and a of the log itself"
             )
-        cutoff = as_positive("cutoff", cutoff, "Hz")
+        cutoff, thin = as_positive("cutoff", cutoff, "Hz"), as_flag("thin", thin)
         low = -np.inf if start is None else expect_real(start, "start")
         high = np.inf if stop is None else expect_real(stop, "stop")
         inside = (self.t >= low) & (self.t <= high)
@@ -182,14 +191,18 @@ def read_log(
     *,
     columns: Mapping[str, Any] | None = None,
     units: Mapping[str, str] | None = None,
+    time_unit: str | None = None,
     topic: str | None = None,
 ) -> Log:
     """Read a recorded motion: a table with a column of times, and columns of every joint.
 
     Columns are found by their names if these are usual (``q_elbow``, ``position.elbow``, ``tau1``), otherwise by
-    ``columns``. Units stand behind their names (``pos [deg]``, ``pos_deg``), in a line below them, or in ``units``;
-    they are SI units where nobody says anything, and notes say so. Warnings report what would spoil an identification:
-    gaps, uneven sampling, positions outside of the ranges of joints.
+    ``columns``. Names of joints win over numbers, and numbers may begin at zero or one; positions numbered otherwise
+    than the joints, such as q0 to q6 for six joints, are an error. Units stand behind their names (``pos [deg]``,
+    ``pos_deg``), in a line below them, or in ``units``; they are SI units where nobody says anything, and notes say so.
+    Times of day tell their unit by their size; a unit that nobody says is an error where seconds would mean fewer than
+    5 or more than 100,000 samples per second. Warnings report what would spoil an identification: gaps, uneven
+    sampling, positions outside of the ranges of joints.
 
     Args:
         path: ``.csv`` (any separator, decimal commas, remarks), ``.parquet``, or ``.mcap`` with JSON or ROS 2 messages.
@@ -197,11 +210,19 @@ def read_log(
         columns: by quantity - ``t``, ``q``, ``v``, ``a``, ``tau`` - a pattern with ``{joint}``, ``{number}`` (from one)
             or ``{index}`` (from zero); or names in the order of the velocities; or names by joint.
         units: by quantity, such as ``{"t": "ms", "q": "deg", "tau": "N mm"}``.
+        time_unit: of the times, ``"s"``, ``"ms"``, ``"us"`` or ``"ns"``; the same as ``units={"t": ...}``.
         topic: of an MCAP file with several.
     """
     place = expect_path(path, "read_log, path")
     mechanism = expect(mechanism, Mechanism, "read_log, mechanism")
-    given, wanted = dict(columns or {}), dict(units or {})
+    topic = None if topic is None else expect(topic, str, "read_log, topic")
+    given = dict(expect({} if columns is None else columns, Mapping, "read_log, columns"))
+    wanted = {
+        name: expect(unit, str, f"read_log, units[{name!r}]")
+        for name, unit in expect({} if units is None else units, Mapping, "read_log, units").items()
+    }
+    if time_unit is not None and wanted.setdefault("t", expect(time_unit, str, "read_log, time_unit")) != time_unit:
+        raise ArgumentError(f"{{argument}} = {time_unit!r}, but units['t'] = {wanted['t']!r}", argument="time_unit")
     for what, table in (("columns", given), ("units", wanted)):
         for name in table:
             if name not in ("t", *PATTERNS):
@@ -213,16 +234,26 @@ def read_log(
     sources: dict[str, tuple[tuple[str, ...], str]] = {}
     title = _time_column(place, raw.columns, given.get("t"))
     clock = raw.columns[title]
-    unit = wanted.get("t") or raw.units.get(title) or _suffix_unit(title, ("time",))
-    sources["t"] = ((title,), unit or "s")
     known = clock[np.isfinite(clock)]
     if not len(known):
         raise FormatError(f"the column {title!r} has no times", place)
-    scale = _scale(unit or "s", ("time",), 0, f"of {title!r}")
+    stated = wanted.get("t") or raw.units.get(title) or _named_unit(title)[1]
+    clock_unit = stated or _unit_of_epoch(known) or "s"
+    if clock_unit != "s" and not stated:
+        notes.append(f"times are {clock_unit} since 1970, by their size")
+    sources["t"] = ((title,), clock_unit)
+    scale = _scale(clock_unit, ("time",), 0, f"of {title!r}")
     found = {"t": (clock - known[0]) * scale}  # times of day in nanoseconds have no digits to lose
     for quantity, patterns in PATTERNS.items():
         names = position_names(mechanism) if quantity == "q" else velocity_names(mechanism)
-        titles = _columns_of(place, raw.columns, quantity, names, given.get(quantity), patterns, mechanism)
+        titles, unsure = _columns_of(place, raw.columns, quantity, names, given.get(quantity), patterns, mechanism)
+        if unsure and quantity == "q" and titles is None:
+            raise FormatError(
+                f"{unsure}. Say which they are: columns={{'q': [names of columns in the order of the joints]}}, or "
+                "--column q=PATTERN, with {joint}, {number} (from one) or {index} (from zero)", place
+            )  # fmt: skip
+        if unsure:
+            notes.append(unsure)
         if titles is None:
             continue
         parts, own = [], dict[str, None]()
@@ -241,6 +272,9 @@ def read_log(
     if "q" not in found:
         raise _nothing(place, raw.columns, mechanism)
     arrays, more = _sampled(place, found)
+    rate = 1 / _step(arrays["t"])
+    if not stated and not RATES[0] <= rate <= RATES[1]:
+        raise _unknown_unit(place, title, clock_unit, rate)
     notes += more
     warned = [*_doubts(mechanism, arrays), *(note for note in more if note.startswith("gap"))]
     for text in warned:
@@ -254,18 +288,34 @@ def read_log(
 
 def _time_column(path: Path, table: dict[str, np.ndarray], given: Any) -> str:
     if given is not None:
-        if given not in table:
-            raise FormatError(f"there is no column {given!r}{hint(str(given), list(table), 'there are')}", path)
-        return str(given)
-    low = {name.lower(): name for name in reversed(table)}
-    for name in TIMES:
-        if name in low:
-            return low[name]
+        name = expect(given, str, "read_log, columns['t']")
+        if name not in table:
+            raise FormatError(f"there is no column {name!r}{hint(name, list(table), 'there are')}", path)
+        return str(name)
+    for wanted in TIMES:
+        for name in table:
+            stem, unit = _named_unit(name)
+            if stem == wanted and (wanted or unit):
+                return name
     raise FormatError(
         "no column is called as times usually are; name it by columns={'t': ...} or --column t=NAME. There are "
         f"{_listed(table)}",
         path,
     )
+
+
+def _unknown_unit(path: Path, title: str, unit: str, rate: float) -> ArgumentError:
+    """What to say about times that nobody records in the unit they seem to have, and which others they may have."""
+    seconds = rate * UNITS["time"][unit]
+    rates = {name: seconds / UNITS["time"][name] for name in ("ms", "us", "ns")}
+    likely = {name: x for name, x in rates.items() if RATES[0] <= x <= RATES[1]}
+    others = "".join(f", {name!r} {x:.4g}" for name, x in [*likely.items()][1:])
+    made = f"makes that {next(iter(likely.values())):.4g}{others}, {unit!r}" if likely else ""
+    return ArgumentError(
+        f"{path.name}: nothing says in which unit the times in {title!r} are; in {unit} they are those of "
+        f"{rate:.3g} samples per second",
+        argument="time_unit", value=next(iter(likely), unit), remedy=f"{{setting}} {made} keeps it",
+    )  # fmt: skip
 
 
 def _columns_of(
@@ -276,9 +326,12 @@ def _columns_of(
     given: Any,
     patterns: Sequence[str],
     mechanism: Mechanism,
-) -> list[str] | None:
-    """The names of the columns of a quantity, one for every coordinate; None if there are none and nobody asked."""
+) -> tuple[list[str] | None, str]:
+    """The names of the columns of a quantity, one for every coordinate, None if there are none and nobody asked; and
+    what makes it unsure which they are.
+    """
     low = {name.lower(): name for name in reversed(table)}
+    unsure = ""
     if isinstance(given, str):
         if "{" not in given and len(names) > 1:
             raise ArgumentError(
@@ -286,6 +339,9 @@ def _columns_of(
                 "(from one) or {index} (from zero) where they differ"
             )
         wanted = list(_filled(given, names))
+        first = int("{number}" in given)
+        if numbers := sorted(_numbered(table, given).keys() - set(range(first, first + len(names)))):
+            unsure = f"{given!r} leaves out the columns numbered {', '.join(map(str, numbers))}"
     elif isinstance(given, Mapping):
         for name in given:
             if name not in names:
@@ -296,22 +352,60 @@ def _columns_of(
             raise ArgumentError(f"columns[{quantity!r}] has no column for {', '.join(missing)}")
         wanted = [str(given[name]) for name in names]
     elif given is not None:
-        wanted = [str(name) for name in given]
+        wanted = [str(name) for name in expect_items(given, object, f"read_log, columns[{quantity!r}]")]
         if len(wanted) != len(names):
             raise ArgumentError(
                 f"columns[{quantity!r}] has {len(wanted)} names; {len(names)} are needed: {', '.join(names)}"
             )
     else:
-        endings = () if quantity in ("v", "a") else UNITS["angle" if quantity == "q" else "torque"]
-        for pattern in (*patterns, *(f"{pattern}_{unit}" for unit in endings for pattern in patterns)):
-            found = [low.get(name.lower()) for name in _filled(pattern, names)]
-            if names and all(name is not None for name in found):
-                return [str(name) for name in found]
-        return None
+        return _recognised(table, quantity, names, patterns)
     for name in wanted:
         if name not in table and name.lower() not in low:
             raise FormatError(f"there is no column {name!r}{hint(name, list(table), 'there are')}", path)
-    return [name if name in table else low[name.lower()] for name in wanted]
+    return [name if name in table else low[name.lower()] for name in wanted], unsure
+
+
+def _recognised(
+    table: dict[str, np.ndarray], quantity: str, names: Sequence[str], patterns: Sequence[str]
+) -> tuple[list[str] | None, str]:
+    """Columns with usual names: those of joints before those with numbers, which must be as many as the joints."""
+    low = {name.lower(): name for name in reversed(table)}
+    endings = () if quantity in ("v", "a") else UNITS["angle" if quantity == "q" else "torque"]
+    every = (*patterns, *(f"{pattern}_{unit}" for unit in endings for pattern in patterns))
+    by_joint: set[str] = set()
+    for pattern in every:
+        if "{joint}" in pattern:
+            found = [low.get(name.lower()) for name in _filled(pattern, names)]
+            if names and all(name is not None for name in found):
+                return [str(name) for name in found], ""
+            by_joint.update(name for name in found if name is not None)
+    unsure = ""
+    for pattern in every:
+        numbered = _numbered(table, pattern)
+        numbers, count = sorted(numbered), len(names)
+        if not names or len(numbers) < count:
+            continue
+        columns = list(numbered.values())
+        if by_joint & {*columns}:
+            unsure = unsure or f"some of {_listed(columns)} are called like joints, but not those of all {count}"
+        elif numbers in (list(range(count)), list(range(1, count + 1))):
+            return [numbered[k] for k in numbers], ""
+        else:
+            unsure = unsure or (
+                f"{_listed(columns)} are not numbered from 0 to {count - 1} or from 1 to {count}, as the {count} "
+                f"entries of {quantity} would be"
+            )
+    return None, unsure
+
+
+def _numbered(table: Iterable[str], pattern: str) -> dict[int, str]:
+    """Columns of a pattern with ``{number}`` or ``{index}``, by their number."""
+    parts = re.split(r"\{(?:number|index)\}", pattern)
+    if len(parts) != 2:
+        return {}
+    before, after = parts
+    shape = re.compile(rf"{re.escape(before)}(\d+){re.escape(after)}", re.IGNORECASE)
+    return {int(match[1]): name for name in table if (match := shape.fullmatch(name))}
 
 
 def _filled(pattern: str, names: Sequence[str]) -> Iterator[str]:
@@ -364,6 +458,20 @@ def _scale(unit: str, kinds: Sequence[str], rates: int, where: str) -> float:
     raise ArgumentError(f"the unit {unit!r} {where} is unknown; known are {known}", argument="units")
 
 
+def _named_unit(title: str) -> tuple[str, str | None]:
+    """A title of times without its unit, and the unit: ``time``, ``ms`` of ``time_ms``, ``Time.ms`` or ``timeMs``."""
+    words = re.split(r"[\s_.\-/]+|(?<=[a-z])(?=[A-Z])", title.strip())
+    last = words[-1].lower()
+    unit = last if last in UNITS["time"] and last != "min" and words != ["s"] else None  # min may be the least one
+    return "_".join(words[:-1] if unit else words).lower(), unit
+
+
+def _unit_of_epoch(clock: np.ndarray) -> str | None:
+    """The unit of times of day, by the size of their numbers."""
+    middle = float(np.median(clock))
+    return next((x for x in ("s", "ms", "us", "ns") if EPOCH[0] < middle * UNITS["time"][x] < EPOCH[1]), None)
+
+
 def _suffix_unit(title: str, kinds: Sequence[str]) -> str | None:
     """``ms`` of ``time_ms``, ``deg`` of ``elbow_position_deg``."""
     before, _, ending = title.lower().rpartition("_")
@@ -391,6 +499,11 @@ def _sampled(path: Path, found: dict[str, np.ndarray]) -> tuple[dict[str, np.nda
     rows = {name: x[order] for name, x in rows.items()}
     fresh = np.concatenate([[True], np.diff(rows["t"]) > 0])
     if twice := int((~fresh).sum()):
+        if 2 * twice > len(fresh):
+            raise FormatError(
+                f"{twice} of {len(fresh)} rows have the time of the row before: is there a column with more digits?",
+                path,
+            )
         notes.append(f"{twice} rows with the time of the row before are left out")
     rows = {name: x[fresh] for name, x in rows.items()}
     rows["t"] = rows["t"] - rows["t"][0]

@@ -35,12 +35,20 @@ def measured(mechanism: Mechanism, q: Any, v: Any, a: Any, tau: Any) -> list[np.
     """Measured positions, velocities, accelerations and generalised forces as arrays; none may be left out."""
     found = [named_positions(mechanism, q, "q", np.full(mechanism.nq, np.nan))]
     found += [named_velocities(mechanism, x, name, np.nan) for x, name in ((v, "v"), (a, "a"), (tau, "tau"))]
+    rows = len(found[3]) if found[3].ndim == 2 else "samples"
     names = [position_names(mechanism), *[velocity_names(mechanism)] * 3]
-    for what, given, array, known in zip(("q", "v", "a", "tau"), (q, v, a, tau), found, names):
-        if isinstance(given, Mapping):
-            lost = [name for k, name in enumerate(known) if np.isnan(array[..., k]).all()]
-            if lost:
-                raise ArgumentError(f"{{argument}} has no measurements of {', '.join(lost)}", argument=what)
+    for what, given, array, known in zip(
+        ("tau", "q", "v", "a"), (tau, q, v, a), (found[3], *found), (names[3], *names)
+    ):
+        if array.shape != (rows, len(known)):
+            raise ArgumentError(
+                f"{what} has shape {array.shape}, expected ({rows}, {len(known)}): q, v, a and tau have the same rows"
+            )
+        lost = [name for k, name in enumerate(known) if rows and np.isnan(array[:, k]).all()]
+        if lost and isinstance(given, Mapping):
+            raise ArgumentError(f"{what} has no measurements of {', '.join(lost)}")
+        if not np.isfinite(array).all():
+            raise ArgumentError(f"{what} contains numbers that are not finite")
     return found
 
 

@@ -155,24 +155,22 @@ def _read_parquet(path: Path, topic: str | None) -> LogTable:
         raise MissingExtraError("pyarrow", "logs", "reading Parquet") from error
     try:
         table = parquet.read_table(path)
-    except (OSError, ValueError) as error:
-        raise FormatError(f"this is no file in Parquet: {error}", path) from error
-    titles, found, left_out = [], [], []
-    for title in table.column_names:
-        column = table[title].to_numpy()
-        try:
+        titles, found, left_out = [], [], []
+        for title, column in zip(table.column_names, (column.to_numpy() for column in table.columns)):
+            unit = ""
             if column.dtype.kind in "mM":  # times of day, in nanoseconds since 1970 as others have them
-                column = column.astype("datetime64[ns]" if column.dtype.kind == "M" else "timedelta64[ns]").astype(
-                    np.int64
-                )
-                titles.append(f"{title} [ns]")
-            else:
-                titles.append(title)
-            found.append(np.asarray(column, dtype=float))
-        except (TypeError, ValueError):
-            titles.pop()
-            left_out.append(title)
+                kind = "datetime64[ns]" if column.dtype.kind == "M" else "timedelta64[ns]"
+                column, unit = column.astype(kind).astype(np.int64), " [ns]"
+            try:
+                found.append(np.asarray(column, dtype=float))
+                titles.append(f"{title}{unit}")
+            except (TypeError, ValueError):
+                left_out.append(title)
+    except Exception as error:  # pyarrow has exceptions of its own for what is damaged
+        raise FormatError(f"not a valid Parquet file: {error or type(error).__name__}", path) from error
     names, units = _bare(titles)
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise FormatError(f"two columns are called {twice[0]!r}", path)
     notes = (f"columns without numbers: {', '.join(left_out)}",) if left_out else ()
     return LogTable(dict(zip(names, found)), units, notes)
 
