@@ -50,6 +50,10 @@ _HOMES = {
     "kernel": "dalembert.kernels", "from_casadi": "dalembert.kernels",
     "scan": "dalembert.algebra.loops", "repeat": "dalembert.algebra.loops", "for_each": "dalembert.algebra.loops",
     "along": "dalembert.algebra.loops", "read_at": "dalembert.algebra.loops", "write_at": "dalembert.algebra.loops",
+    "select": "dalembert.algebra", "less": "dalembert.algebra", "less_equal": "dalembert.algebra",
+    "equal": "dalembert.algebra", "logical_and": "dalembert.algebra", "logical_or": "dalembert.algebra",
+    "logical_not": "dalembert.algebra", "minimum": "dalembert.algebra", "maximum": "dalembert.algebra",
+    "clip": "dalembert.algebra", "linalg": "dalembert.algebra",
     "coordinate_symbols": "dalembert.constraints",
     "compare": "dalembert.comparison", "view": "dalembert.viewer",
 }  # fmt: skip
@@ -82,7 +86,20 @@ if TYPE_CHECKING:
     from dalembert import proof as proof
     from dalembert import report as report
     from dalembert import viewer as viewer
-    from dalembert.algebra import Transform
+    from dalembert.algebra import (
+        Transform,
+        clip,
+        equal,
+        less,
+        less_equal,
+        linalg,
+        logical_and,
+        logical_not,
+        logical_or,
+        maximum,
+        minimum,
+        select,
+    )
     from dalembert.algebra.loops import along, for_each, read_at, repeat, scan, write_at
     from dalembert.comparison.compare import compare
     from dalembert.constraints import GravityField, InverseSquare, OblatePlanet, coordinate_symbols
@@ -139,14 +156,15 @@ __all__ = [
     "Body", "Constraint", "Contact", "ContactSelection", "Dynamics", "Equations", "Event", "Force", "Frame", "Goal",
     "GravityField", "Ground", "Inertia", "InverseSquare", "Joint", "Kernel", "KroneckerFrame", "Limits", "Mechanism",
     "Mimic", "MovingBodies", "MovingBodyFormula", "NoSlip", "OblatePlanet", "RolloutTask", "Shape", "SimulationError",
-    "Surface", "Trajectory", "Transform", "add_payload", "algebra", "algorithms", "along", "attach", "compare",
-    "constraints", "contacts", "control", "conventions", "coordinate_symbols", "derive", "errors", "for_each",
+    "Surface", "Trajectory", "Transform", "add_payload", "algebra", "algorithms", "along", "attach", "clip", "compare",
+    "constraints", "contacts", "control", "conventions", "coordinate_symbols", "derive", "equal", "errors", "for_each",
     "formats", "formulations", "from_casadi", "from_dh", "from_lagrangian", "from_sympy", "grid", "identification",
-    "inverse_kinematics", "kernel", "load", "lock", "merge_fixed", "model", "parameters", "pictures", "planning",
-    "prove", "read_at", "read_mjcf", "read_sdf", "read_srdf", "read_toml", "read_urdf", "read_xacro", "repeat",
-    "reroot", "rerooted_state", "rigid_body", "robots", "rollout", "samples", "scan", "simulate", "simulation",
-    "substitute", "subtree", "sweep", "symbolise", "tracing", "verify", "view", "with_base", "with_gravity",
-    "write_at", "write_toml", "write_urdf",
+    "inverse_kinematics", "kernel", "less", "less_equal", "linalg", "load", "lock", "logical_and", "logical_not",
+    "logical_or", "maximum", "merge_fixed", "minimum", "model", "parameters", "pictures", "planning", "prove",
+    "read_at", "read_mjcf", "read_sdf", "read_srdf", "read_toml", "read_urdf", "read_xacro", "repeat", "reroot",
+    "rerooted_state", "rigid_body", "robots", "rollout", "samples", "scan", "select", "simulate", "simulation",
+    "substitute", "subtree", "sweep", "symbolise", "tracing", "verify", "view", "with_base", "with_gravity", "write_at",
+    "write_toml", "write_urdf",
 ]  # fmt: skip
 
 

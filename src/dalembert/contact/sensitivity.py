@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 
 from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import Array
+from dalembert.algebra.linalg import solve
 from dalembert.algebra.scalar import Scalar
 from dalembert.constraints.known_rank import dot
 from dalembert.contact.carriers import Carriers
@@ -102,10 +103,10 @@ def impulse_derivatives(
         _disk(problem, normal, disk, p, u, du, number_change(problem.coefficients[disk[0]]), K, right)
     shares = arrays.asarray([[share.get(c, 0) for c in range(len(carriers.C))] for share in carriers.shares])
     shares = shares.reshape(count, len(carriers.C))
+    matrix, wanted = arrays.asarray(K).reshape(count, count), arrays.asarray(right).reshape(count, width)
     if len(carriers.C) < count:  # K^-T G has fewer columns than there are directions
-        answers = arrays.asarray(_solved([list(column) for column in zip(*K)], shares.tolist()))
-        return arrays.product(arrays.asarray(answers.T), arrays.asarray(right).reshape(count, width))
-    return arrays.product(arrays.asarray(shares.T), arrays.asarray(_solved(K, right)).reshape(count, width))
+        return arrays.product(solve(matrix.T, shares, "dominant").T, wanted)
+    return arrays.product(shares.T, solve(matrix, wanted, "dominant"))
 
 
 def _disk(
@@ -134,26 +135,3 @@ def _disk(
             scalar.select(sticks, -du[k][j], -dot(across, [du[m][j] for m in disk]) - w[i] * p[normal] * dmu[j])
             for j in range(du.shape[1])
         ]
-
-
-def _solved(K: list[list[Scalar]], right: list[list[Scalar]]) -> list[list[Scalar]]:
-    """K^-1 right by elimination in the order of the rows."""
-    K, right = [list(row) for row in K], [list(row) for row in right]
-    n = len(K)
-    for k in range(n):
-        pivot = 1 / K[k][k]
-        for i in range(k + 1, n):
-            if scalar.is_zero(K[i][k]):
-                continue
-            factor = K[i][k] * pivot
-            for j in range(k + 1, n):
-                if not scalar.is_zero(K[k][j]):
-                    K[i][j] = K[i][j] - factor * K[k][j]
-            right[i] = [x - factor * y for x, y in zip(right[i], right[k])]
-        K[k][k] = pivot
-    for k in reversed(range(n)):
-        for j in range(k + 1, n):
-            if not scalar.is_zero(K[k][j]):
-                right[k] = [x - K[k][j] * y for x, y in zip(right[k], right[j])]
-        right[k] = [x * K[k][k] for x in right[k]]
-    return right

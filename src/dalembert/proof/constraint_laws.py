@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from dalembert.algebra import arrays
-from dalembert.algebra.arrays import Array, product
+from dalembert.algebra.arrays import product
+from dalembert.algebra.linalg import solve
 from dalembert.algebra.transform import Transform
 from dalembert.constraints import ConstraintSet, State
 from dalembert.constraints.pivots import Pivots
@@ -78,10 +78,11 @@ def constraints(mechanism: Mechanism, field: Any) -> Iterator[Claim | Omission]:
     projected, reactions = by_projection(M, G, f, gamma, pivots)
     yield Claim("constrained motion", "projection (PARSA 46)", "multipliers", projected, a)
     yield Claim("constraint forces", "projection (PARSA 46)", "multipliers", reactions, multipliers)
-    free = _solved(M, f)
-    answers = arrays.stack([_solved(M, row) for row in G]).T  # M^-1 G^T
+    # Generic pivots do not vanish.
+    free = solve(M, f, "dominant")
+    answers = solve(M, G.T, "dominant")  # M^-1 G^T
     missing = gamma - product(G, free)
-    udwadia = free + product(answers, _solved(product(G, answers), missing))
+    udwadia = free + product(answers, solve(product(G, answers), missing, "dominant"))
     yield Claim("constrained motion", "Udwadia and Kalaba", "multipliers", udwadia, a)
 
 
@@ -104,20 +105,6 @@ def _derivatives(s: Subject, rows: Any, moving: Any) -> Iterator[Claim]:
         if on_positions:
             yield Claim("constraint rows", f"{name}: G v", "rate of phi", demanded[on_positions], found[on_positions])
         yield Claim("constraint rows", f"{name}: gamma", "- Gdot v", rows.gamma[own], curved[own])
-
-
-def _solved(matrix: Array, right: Array) -> Array:
-    """Gauss-Jordan elimination without a choice of pivots: generic ones do not vanish."""
-    n = len(matrix)
-    table = [[*row, x] for row, x in zip(matrix.tolist(), right.tolist())]
-    for k in range(n):
-        pivot = table[k][k]
-        table[k] = [x / pivot for x in table[k]]
-        for j in range(n):
-            if j != k:
-                factor = table[j][k]
-                table[j] = [x - factor * y for x, y in zip(table[j], table[k])]
-    return arrays.asarray([row[n] for row in table])
 
 
 @lru_cache(maxsize=16)

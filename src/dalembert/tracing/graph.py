@@ -68,9 +68,9 @@ class Traced:
             return self.value != 0
         raise TracingError(
             f"the truth of the traced value {self!r} is not known while tracing: if, while, and, or, min(), "
-            "max() and comparisons of whole arrays cannot depend on it. Write condition.select(yes, no) element "
-            "by element (np.less(a, b, dtype=object) compares arrays), combine conditions with & | ~, and use "
-            "x.minimum(y), x.maximum(y)"
+            "max() and comparisons of whole arrays cannot depend on it. Write da.select(da.less(x, y), yes, no), "
+            "combine conditions with da.logical_and, da.logical_or, da.logical_not, and use da.minimum and da.maximum; "
+            "all of them take arrays, too"
         )
 
 
