@@ -105,7 +105,7 @@ def _compared(x: Any, y: Any, name: str, compare: Callable[[Any, Any], Any]) -> 
 
 def _equal(x: Any, y: Any) -> Any:
     for a, b in ((x, y), (y, x)):
-        if hasattr(a, "equals") and hasattr(a, "repeated"):
+        if scalar.is_traced(a):
             return a.equals(b)
     if scalar.is_sympy(x) or scalar.is_sympy(y):
         return sys.modules["sympy"].Eq(x, y)

@@ -297,7 +297,7 @@ def _is_larger(x: Scalar, y: Scalar) -> Any:
         return bool(abs(x) > abs(y))
     if _is_zero(x) or _is_zero(y):
         return not _is_zero(x)
-    if _is_traced(x) or _is_traced(y):
+    if scalar.is_traced(x) or scalar.is_traced(y):
         return less(abs(y), abs(x))
     return False
 
@@ -306,13 +306,9 @@ def _is_zero(x: Scalar) -> bool:
     return scalar.same(x, 0) or (scalar.is_sympy(x) and scalar.vanishes(x))
 
 
-def _is_traced(x: Scalar) -> bool:
-    return hasattr(x, "repeated")
-
-
 def _exact_one(entries: Sequence[Scalar]) -> Scalar | None:
     """One of the entries that are symbols or exact numbers; None if there are none."""
-    return next((x for x in entries if not scalar.is_number(x) and not _is_traced(x)), None)
+    return next((x for x in entries if not scalar.is_number(x) and not scalar.is_traced(x)), None)
 
 
 # --------------------------------------------------------------------------------------------------------------- arrays

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra import arrays
+from dalembert.algebra.scalar import is_traced
 from dalembert.errors import ArgumentError
 
 
@@ -199,7 +200,7 @@ def _traced(given: Iterable[Any], steps: Any) -> Any:
         found = np.asarray(array)
         if found.dtype == object:
             for x in found.flat:
-                if hasattr(x, "scanned"):
+                if is_traced(x):
                     return x
     return None
 

@@ -37,6 +37,11 @@ def is_sympy(x: Scalar) -> bool:
     return sympy is not None and isinstance(x, sympy.Basic)
 
 
+def is_traced(x: Any) -> bool:
+    """True for traced scalars, without importing the compiler: only they can take the steps of a loop."""
+    return hasattr(x, "scanned")
+
+
 def is_symbolic(x: Any) -> bool:
     """True if ``x``, a scalar or an array, contains a SymPy expression."""
     if isinstance(x, np.ndarray):

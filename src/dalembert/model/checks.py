@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.algebra.scalar import is_traced
 from dalembert.errors import ArgumentError, DalembertError
 from dalembert.files import write_text as write_whole
 from dalembert.labels import unlabelled
@@ -116,7 +117,7 @@ def scalar_array(value: Any, what: str) -> np.ndarray:
         what: see :func:`real_array`.
     """
     array = np.array(value, dtype=object)
-    return array if any(hasattr(x, "scanned") for x in array.flat) else real_array(value, what)
+    return array if any(map(is_traced, array.flat)) else real_array(value, what)
 
 
 def expect_path(value: Any, what: str) -> Path:

@@ -93,7 +93,8 @@ def jacobian(exprs: Any, wrt: Any, mode: Mode = "auto") -> np.ndarray:
     Args:
         exprs: array of expressions and numbers.
         wrt: array of the expressions to differentiate by, held independent of each other.
-        mode: ``forward``, ``reverse``, or ``auto`` for the one that needs fewer operations.
+        mode: ``forward``, ``reverse``, or ``auto`` for the one that needs fewer operations; ``forward`` where loops are
+            such that the other cannot pass.
 
     Returns:
         An object array with the shape of ``exprs``, then that of ``wrt``.
@@ -108,11 +109,15 @@ def jacobian(exprs: Any, wrt: Any, mode: Mode = "auto") -> np.ndarray:
     results, variables = _flat(exprs), _variables(wrt)
     _graph(results, variables)
     ahead, back = _estimates(results, variables)
-    if ahead > 2 * back:
-        return reverse(exprs, wrt)
     if back > 2 * ahead:
         return forward(exprs, wrt).reshape(shape)
-    candidates = [forward(exprs, wrt).reshape(shape), reverse(exprs, wrt)]  # too close to call: count
+    try:
+        backwards = reverse(exprs, wrt)
+    except UnsupportedError:  # not through every loop
+        return forward(exprs, wrt).reshape(shape)
+    if ahead > 2 * back:
+        return backwards
+    candidates = [forward(exprs, wrt).reshape(shape), backwards]  # too close to call: count
     return min(candidates, key=lambda table: _price([*results, *table.flat]))
 
 
