@@ -547,7 +547,7 @@ def test_what_is_no_program_is_told_so(given):
         evaluate(program, 1.0)
 
 
-@pytest.mark.parametrize("function", [np.linalg.inv, np.linalg.det, lambda x: x // 2, lambda x: np.log1p(x)])
+@pytest.mark.parametrize("function", [lambda x: x // 2, lambda x: np.log1p(x)])
 def test_what_traced_scalars_cannot_do_is_told_with_the_error_of_numpy(function):
     with pytest.raises(TypeError) as caught:
         trace(function, {"x": (2, 2)}, "impossible")

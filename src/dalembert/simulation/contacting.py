@@ -12,7 +12,7 @@ import numpy as np
 from dalembert.dynamics import Dynamics
 from dalembert.dynamics.contacting import SOLVER, SWEEPS, solver_of, sweeps_of
 from dalembert.errors import ArgumentError, SimulationWarning, UnsupportedError
-from dalembert.model import WORLD
+from dalembert.model import WORLD, Ground
 from dalembert.model.singularity import WHY, singular_motions
 from dalembert.simulation.contact_history import MEASURES, STRIDE, UNCONVERGED, ContactHistory
 from dalembert.simulation.event_driven import METHOD as EVENT_DRIVEN
@@ -128,6 +128,8 @@ def checked_start(dynamics: Dynamics, q: Any, values: Any, lift: bool, kernel: A
     kernel = dynamics.on("cpu").kernel("contact_points") if kernel is None else kernel
     last = () if values is None else (values,)
     gaps = kernel(q, *last)[0]
+    if lost := without_distance(dynamics, gaps):
+        raise ArgumentError(f"{{argument}}: {lost}", argument="q0", remedy="begin elsewhere, or give another ground")
     if not bool((gaps < -DEEP).any()):
         return q
     if lift:
@@ -141,6 +143,18 @@ def checked_start(dynamics: Dynamics, q: Any, values: Any, lift: bool, kernel: A
         value=True,
         remedy="give another q0, or {setting}, which moves the base upwards until nothing overlaps",
     )
+
+
+def without_distance(dynamics: Dynamics, gaps: Any) -> str:
+    """What to say of a contact whose distance is not a finite number; nothing if all are."""
+    lost = (~(abs(gaps) < np.inf)).reshape(-1, gaps.shape[-1]).any(axis=0)
+    if not bool(lost.any()):
+        return ""
+    point = dynamics.contacts.points[int(lost.argmax())]
+    item = dynamics.mechanism.contact(point.contact)
+    ground = next((x for x in (item.shape_a, item.shape_b) if isinstance(x, Ground)), None)
+    why = "" if ground is None else f": the ground, {ground}, has a pole or no value under it"
+    return f"the contact {point.name!r} has no finite distance from what it may touch{why}"
 
 
 def _lifted(dynamics: Dynamics, q: Any, last: tuple[Any, ...], kernel: Any) -> Any:
@@ -268,7 +282,11 @@ def march(
                     most = max(most, swept)
                     after = np.concatenate(found[:2])
                     if not np.isfinite(after).all():
-                        guess = ": the step is too long, or the mass matrix is singular on the way"
+                        here = system.dynamics.on("cpu").kernel("contact_points")(q, *last)[0]
+                        guess = (
+                            without_distance(dynamics, here) or "the step is too long, or the mass matrix is singular"
+                        )
+                        guess = f": {guess}"
                         raise Fault(NOT_FINITE, t, q, v, guess=guess)
                     if system.projects:
                         after = system.projected(t + h, after)

@@ -202,12 +202,12 @@ def div(a: Expr, b: Expr) -> Expr:
 
 
 def power(a: Expr, b: Expr) -> Expr:
-    """a ** b: products for an integer b, a square root for a half, otherwise exp(b log a)."""
+    """a ** b: products for an integer b, a square root for a half, otherwise exp(b log a), as C has it: 0 ** 0 is 1."""
     graph = a.graph
     if b.graph is not graph:
         return power(*together(a, b))
     if b.op != "const":
-        return exp(mul(b, log(a)))
+        return _open_power(a, b)
     exponent = b.value
     if a.op == "const":
         try:
@@ -229,6 +229,23 @@ def power(a: Expr, b: Expr) -> Expr:
         if whole:
             square = mul(square, square)
     return mul(result, sqrt(a)) if half else result
+
+
+WHOLE = 1e-5
+"""How near to a whole number an exponent counts as one, where a program computes it and the base is negative."""
+
+
+def _open_power(a: Expr, b: Expr) -> Expr:
+    """a ** b with an exponent that is known only when the program runs."""
+    graph = a.graph
+    zero, one = graph.constant(0), graph.constant(1)
+    size = exp(mul(b, log(absolute(a))))
+    if a.op == "const" and a.value > 0:
+        return size
+    turn = mul(graph.constant(math.pi), b)
+    odd, whole = lt(cos(turn), zero), lt(absolute(sin(turn)), graph.constant(math.pi * WHOLE))
+    below = select(whole, select(odd, neg(size), size), sqrt(a))  # the root is NaN, as is the power
+    return select(eq(b, zero), one, select(lt(a, zero), below, size))
 
 
 def sqrt(a: Expr) -> Expr:

@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, TracingError
 from dalembert.tracing.evaluate import Rebuilder, evaluate, inline, interpret
 from dalembert.tracing.graph import Expr, Graph, Memory, Predicate
 from dalembert.tracing.program import CalledProgram, Node, Port, Program, Scan, node_of
 from dalembert.tracing.rules import RULES
 
 __all__ = ["evaluate", "inline", "label", "program_of", "repeatable", "retrace", "trace"]
+
+
+TRACED_HAVE = "traced scalars have + - * / ** @ and the functions of dalembert.algebra.scalar"
 
 
 def trace(
@@ -62,11 +65,14 @@ def trace_with_calls(
     _check_takes(function, inputs)
     try:
         returned = function(*arrays)
-    except TypeError as error:  # such as that of NumPy's linear algebra, which knows nothing of traced scalars
-        error.add_note(
-            "This happened while tracing: traced scalars have + - * / ** @ and the functions of "
-            "dalembert.algebra.scalar; np.linalg, // and % need numbers"
-        )
+    except TypeError as error:
+        if type(error).__module__.partition(".")[0] == "numpy":  # a function that takes no objects: np.linalg.solve
+            raise TracingError(
+                f"{getattr(function, '__name__', 'the function')} calls a function of NumPy that takes numbers only, "
+                f"while it is traced: {error}. {TRACED_HAVE}; np.linalg needs numbers: write such a step in these, or "
+                "compute it before"
+            ) from error
+        error.add_note(f"This happened while tracing: {TRACED_HAVE}; np.linalg, // and % need numbers")
         raise
     if name is None:
         name = getattr(function, "__name__", "")
