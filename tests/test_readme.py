@@ -96,3 +96,23 @@ def test_versions_and_licence_agree():
 
 def test_contributing_fits_one_screen():
     assert len((ROOT / "CONTRIBUTING.md").read_text().splitlines()) <= 45
+
+
+def test_figures_of_contact_are_those_of_default_settings_as_measured():
+    """The README quotes ten sweeps, the default of ``rollout``, with the residual that they leave."""
+    from dalembert.simulation.contacting import SWEEPS
+
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    quoted = re.search(
+        r"takes ([\d.]+) µs, a (\d+)th of MuJoCo.* by (\S+) m/s \((\S+) at worst\).* ([\d.]+) billion", text
+    )
+    assert quoted is not None
+    figures = ROOT / "docs" / "benchmarks"
+    own = (figures / "contact.txt").read_text(encoding="utf-8").partition("talos:")[0]
+    step = re.search(rf"dalembert, {SWEEPS} sweeps +([\d.]+) us a step, (\d+) times", own)
+    left = re.search(rf"dalembert, {SWEEPS} sweeps .*residual (\S+) \(worst (\S+)\)", own)
+    card = (figures / "contact_gpu.txt").read_text(encoding="utf-8").partition(f"go2, float32, {SWEEPS} sweeps")[2]
+    rate = re.search(r" 65536 worlds: +([\d.]+) million", card)
+    assert quoted.groups()[:2] == step.groups()
+    assert [float(x) for x in quoted.groups()[2:4]] == [float(x) for x in left.groups()]
+    assert float(quoted[5]) == round(float(rate[1]) / 1000, 2)
