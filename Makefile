@@ -1,11 +1,12 @@
 # Two commands matter: `make demo` shows the library at work, `make test` proves it. Both set themselves up.
-# `make test` takes a coffee break: every law, on few examples. `make test-all` is what continuous integration runs.
+# `make test` takes a coffee break: every law, on few examples. `make test-all` goes on with what that leaves out, and
+# with the code and the last digits of other processors, as continuous integration does.
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo peers test test-all attack bounds lint docs facts wheel clean
+.PHONY: demo peers test test-rest test-digits test-all attack bounds lint docs facts wheel clean
 
 demo: $(VENV)/ready
 	$(BIN)/dalembert demo --to out/demo.html
@@ -19,8 +20,16 @@ PYTEST := $(BIN)/pytest -n auto --dist worksteal
 test: lint
 	HYPOTHESIS_PROFILE=quick $(PYTEST) -m "not slow"
 
-test-all: lint
-	HYPOTHESIS_PROFILE=thorough $(PYTEST)
+test-rest: $(VENV)/ready-to-test
+	HYPOTHESIS_PROFILE=thorough $(PYTEST) -m left_out
+
+test-digits: $(VENV)/ready-to-test
+	$(BIN)/python .ci/digits.py
+
+test-all:
+	$(MAKE) test
+	$(MAKE) test-rest
+	$(MAKE) test-digits
 
 # Ten minutes of damaged files, failing disks, killed processes, fenced memory and large robots; other ones every day.
 attack: $(VENV)/ready-to-test

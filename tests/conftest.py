@@ -1,19 +1,24 @@
 """Shared by all tests: how many examples hypothesis looks at, where kernels are kept, which tests are slow.
 
 ``make test`` runs everything but the slow tests, with the profile ``quick``: a tenth of the examples. ``make test-all``
-runs everything with the profile ``thorough``, which is also what a plain ``pytest`` does. In both the examples are the
-same in every run, so that a change is judged by the change alone. To look for new ones:
-``HYPOTHESIS_PROFILE=explore pytest``.
+goes on with what that left out, with the profile ``thorough``: those marked ``left_out``. A plain ``pytest`` runs
+everything with that profile. In both the examples are the same in every run, so that a change is judged by the change
+alone. To look for new ones: ``HYPOTHESIS_PROFILE=explore pytest``.
+
+No test may depend on the last digit of one processor: ``DALEMBERT_CPU`` (see :mod:`dalembert.native.llvm.target`) shows
+those of others, and ``MOVED_STARTS=1`` moves every start of a motion by one rounding error.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 from pathlib import Path
 
+import numpy as np
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 from quick import QUICK, REPEATED, SLOW, spread
 
@@ -76,10 +81,47 @@ def mark_slow_tests(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.slow)
 
 
+def mark_what_is_left_out(items: list[pytest.Item]) -> None:
+    """Mark what ``make test`` does not run, or on fewer examples or cases, which tests of whole modules may do."""
+    for item in items:
+        shortened = vars(getattr(item, "module", object)).keys() & {"some", "QUICK"}
+        if shortened or is_hypothesis_test(getattr(item, "obj", None)) or item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.left_out)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if QUICK:
         look_at_fewer_examples(items)
     mark_slow_tests(items)
+    mark_what_is_left_out(items)
+
+
+# -------------------------------------------------------------------------------------------------------------- starts
+
+
+def move_starts(patch: pytest.MonkeyPatch) -> None:
+    """Let ``simulate`` and ``rollout`` begin one rounding error beside where they are asked to, to either side; that of
+    a radian or a metre at least.
+    """
+
+    def moving(read):
+        def moved(*arguments, **options):
+            x = np.asarray(read(*arguments, **options))
+            side = np.where(np.arange(x.shape[-1]) % 2, -1, 1).astype(x.dtype)
+            return x + side * np.spacing(np.maximum(np.abs(x), 1))
+
+        return moved
+
+    for name in ("simulate", "batch"):
+        module = importlib.import_module(f"dalembert.simulation.{name}")
+        for reader in ("as_position", "as_velocity"):
+            patch.setattr(module, reader, moving(getattr(module, reader)))
+
+
+@pytest.fixture(autouse=bool(os.environ.get("MOVED_STARTS")))
+def moved_starts(request, monkeypatch):
+    if not request.node.get_closest_marker("exact_start"):
+        move_starts(monkeypatch)
 
 
 @pytest.fixture

@@ -238,6 +238,16 @@ def test_import_of_every_public_name_loads_nothing_heavy():
     assert fresh(code) == "[]"
 
 
+def test_operations_on_a_mechanism_load_no_more():
+    """A thread that loads a module holds a lock of Python's, which a process forked meanwhile inherits."""
+    code = (
+        "import dalembert as da, sys\n"
+        "arm = da.with_gravity(da.load('demo_arm'), (0, 0, -3))\n"
+        f"print([name for name in {(*HEAVY, 'numpy.ma')!r} if name in sys.modules])"
+    )
+    assert fresh(code) == "[]"
+
+
 def test_import_is_quick():
     """Under 0.2 s beyond NumPy; the best of several, because the machine may be busy."""
     clock = "import time, numpy\nstart = time.perf_counter()\nimport dalembert as da\n"

@@ -205,14 +205,18 @@ def touching(moment, above=0.0, sign=1.0, **options):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_swing_touches_its_amplitude_once_per_period(method):
-    """Released at 1 rad, the pendulum is there again after each period, and never beyond."""
+    """Released at 1 rad, the pendulum is there again after each period, and never beyond.
+
+    On which side the start lies a rounding error decides: what is found there does not count.
+    """
     period = 4 * np.sqrt(0.7 / GRAVITY) * ellipk(np.sin(0.5) ** 2)
     peak = Event(lambda t, q, v: q[0] - 1.0, touch=1e-4, name="peak")
     options = by(method, 5e-3, rtol=1e-10, atol=1e-10)
     motion = simulate(pendulum(), [1.0], None, 3.4 * period, events=peak, **options)
-    assert len(motion.events) == 3
+    found = [happened.t for happened in motion.events if happened.t > 1e-6]
+    assert len(found) == 3
     allowed = 1e-3 if method == "variational" else 1e-5  # of second order; at an extreme the root of errors counts
-    assert np.abs([happened.t for happened in motion.events] - period * np.arange(1, 4)).max() < allowed
+    assert np.abs(found - period * np.arange(1, 4)).max() < allowed
     unseen = simulate(pendulum(), [1.0], None, 3.4 * period, events=lambda t, q, v: q[0] - 1.001, **options)
     assert not unseen.events
 

@@ -82,8 +82,8 @@ def test_wrench_on_a_frame_accelerates_as_newton_says():
 
 def test_states_by_joint_name():
     motion = simulate(double_pendulum(), {"second": 0.3}, {"first": -1.0}, 0.1)
-    assert motion.q[0].tolist() == [0, 0.3]
-    assert motion.v[0].tolist() == [-1, 0]
+    np.testing.assert_allclose(motion.q[0], [0, 0.3], atol=1e-15)
+    np.testing.assert_allclose(motion.v[0], [-1, 0], atol=1e-15)
 
 
 def test_symbols_get_values_by_name():
@@ -258,6 +258,7 @@ def test_a_controller_cannot_change_the_state():
     assert np.array_equal(simulate(pendulum(), [1.0], None, 0.5, control=control).q, quiet.q)
 
 
+@pytest.mark.exact_start
 def test_singular_mass_matrix_is_told():
     with pytest.raises(SimulationError, match="mass matrix is singular"):
         simulate(top("zxz"), None, None, 1.0)  # gimbal lock

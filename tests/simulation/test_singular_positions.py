@@ -318,6 +318,7 @@ def test_the_last_step_is_examined_too(duration):
         simulate(parallel_four_bars(2), UPRIGHT, -PARALLEL, duration)
 
 
+@pytest.mark.exact_start
 def test_a_singular_start_is_told_and_all_constraints_act_afterwards():
     with pytest.warns(SimulationWarning, match="q0 is a singular position"):
         motion = simulate(parallel_four_bars(2), np.zeros(5), -PARALLEL, 0.3)
@@ -340,6 +341,7 @@ def test_fixed_steps_that_fail_in_a_crossing_say_so(step):
     assert "without mass" not in str(caught.value)
 
 
+@pytest.mark.exact_start
 @pytest.mark.parametrize("singular", [0, 1])
 def test_of_a_batch_only_the_motion_from_a_singular_start_is_lost(singular):
     starts = np.stack([UPRIGHT, UPRIGHT])
@@ -350,6 +352,7 @@ def test_of_a_batch_only_the_motion_from_a_singular_start_is_lost(singular):
     assert np.abs(found.final_q[1 - singular] - PARALLEL * pendulum(np.pi / 2, -1.0, 0.3)[0]).max() < 1e-8
 
 
+@pytest.mark.exact_start
 def test_one_motion_of_a_batch_tells_the_singular_positions_it_passed():
     starts = PARALLEL * np.array([[np.pi / 2], [1.2], [2.9]])
     found = rollout(parallel_four_bars(2), starts, -PARALLEL, 1000, 1e-3, every=5)

@@ -127,7 +127,7 @@ def test_steps_too_long_for_the_variational_method_are_told_by_the_compiled_loop
             with pytest.raises(SimulationError, match=r"too long|smaller step"):
                 simulate(dynamics, [1.0], [2.0], 400.0, method="variational", step=step)
     rest = rollout(dynamics, [0.0], None, 1000, 0.02, method="variational")
-    assert not rest.final_v.any()
+    assert (np.abs(rest.final_v) < 1e-15).all()  # a rounding error swings with sqrt(g/l) of itself
 
 
 vectors = st.lists(st.floats(-3, 3), min_size=3, max_size=3).map(np.array)

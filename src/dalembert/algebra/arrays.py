@@ -35,7 +35,7 @@ def asarray(x: Any) -> Array:
             a = np.asarray(x) if isinstance(x, np.ndarray) or not _has_objects(x) else np.array(x, dtype=object)
         except (TypeError, ValueError) as error:
             raise ArgumentError(f"cannot make scalars out of this {type(x).__name__}: {error}") from error
-        if type(x) is not list and np.ma.is_masked(x):
+        if type(x) not in (list, tuple) and np.ma.is_masked(x):  # which have no mask, and numpy.ma takes long to import
             raise ArgumentError("cannot make scalars out of masked entries; fill them first, as with .filled(0.0)")
     if a.dtype == object or a.dtype == np.complex128 or a.dtype == np.float64:
         return a
