@@ -5,9 +5,11 @@ i + 1 modulo 3, or exchanges the factors of a vector product. Each runs in a pro
 changed module and tries the laws of ``prove(..., derived=False)`` on small mechanisms at a random point of the field of
 integers modulo 2^61 - 1: a tree with revolute, prismatic, helical, universal and fixed joints, one with spherical
 joints, one with a mimic joint, a chain, one with a closed loop. It is killed by the first law that fails, or crashes;
-lines that no law runs are not reached.
+lines that no law runs are not reached. In the other rooms there are no such laws: ``--planted`` plants the list of
+``benchmarks/faults.py`` instead, each fault with the test that must see it.
 
     python benchmarks/mutations.py [--files NAME ...] [--most N] [--seed N] [--workers N] [--list]
+    python benchmarks/mutations.py --planted
 """
 
 from __future__ import annotations
@@ -330,7 +332,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=1, help="processes at a time")
     parser.add_argument("--list", action="store_true", help="print the lines that are not reached")
+    parser.add_argument("--planted", action="store_true", help="the faults of faults.py, in the other rooms")
     options = parser.parse_args()
+    if options.planted:
+        import faults  # beside this file
+
+        raise SystemExit(faults.main([]))
     package = importlib.util.find_spec("dalembert")  # finds, does not import
     assert package is not None and package.origin is not None
     root = Path(package.origin).parent

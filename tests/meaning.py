@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -103,6 +103,8 @@ def force(rng: np.random.Generator, kind: str, mechanism: Mechanism, name: str) 
             return Force(
                 name, kind, joint, "", stiffness=number(), damping=number(), lower=-0.1, upper=0.1, smoothing=smooth
             )
+    if kind != "joint-force":
+        raise NotImplementedError(kind)
     value = {"value": number()} if rng.random() < 0.5 else {"function": lambda t: 2 * t - mix[0]}
     return Force(name, kind, joint, "", **value)
 
@@ -512,6 +514,12 @@ def call(c: Case, name: str, dtype: Any, rng: np.random.Generator | None = None,
     return kernel(*inputs)
 
 
+def including(c: Case, terms: tuple[str, ...]) -> Case:
+    """The same case with other terms of the joints, which all have some."""
+    oracle = Oracle(c.oracle.m, terms, c.oracle.wrenches, c.oracle.t)
+    return replace(c, dynamics=c.dynamics.including(terms), oracle=oracle)
+
+
 def check(c: Case, name: str, rng: np.random.Generator) -> str:
     """What is wrong with a quantity, or nothing."""
     dtype = np.float32 if rng.random() < 0.2 else np.float64
@@ -523,6 +531,16 @@ def check(c: Case, name: str, rng: np.random.Generator) -> str:
         if algorithm is None:
             raise
         algorithm, found = None, call(c, name, dtype, rng)  # that one does not know all joints
+    return compared(c, name, found, f"{algorithm}, {np.dtype(dtype)}", 1e5 if dtype == np.float32 else 1.0)
+
+
+def compared(c: Case, name: str, found: Any, how: str = "", more: float = 1.0) -> str:
+    """What is wrong with what a quantity gave, or nothing.
+
+    Args:
+        how: it was computed, for the message.
+        more: factor of what is allowed.
+    """
     if name in LAWS:
         parts = LAWS[name](c, found)
     else:
@@ -530,22 +548,18 @@ def check(c: Case, name: str, rng: np.random.Generator) -> str:
             (f"output {k}", x, y)
             for k, (x, y) in enumerate(zip(as_tuple(found), as_tuple(EXPECTED[name](c)), strict=True))
         ]
-    allowed = 1e-6 if any(word in name for word in ROUGH) else 1e-8
+    allowed = more * (1e-6 if any(word in name for word in ROUGH) else 1e-8)
     if c.oracle.m.constraints or "forward" in name or name in ("mass_matrix_inverse", "linearize"):
         allowed *= max(1.0, np.linalg.cond(c.oracle.mass_matrix(c["q"])) / 1e3)
     if any(item.kind in ("attraction", "oblate-planet") for item in c.oracle.m.forces):
         allowed *= 100  # six particles are bodies up to fourth order in their size
-    if dtype == np.float32:
-        allowed *= 1e5
     for words, x, y in parts:
         x, y = np.asarray(x, float), np.asarray(y, float)
         if x.shape != y.shape:
             return f"{name}, {words}: shape {x.shape}, expected {y.shape}; {c.words}"
         wrong = np.abs(x - y).max(initial=0) / scale(c, y)
         if not wrong <= allowed:
-            return (
-                f"{name} ({algorithm}, {np.dtype(dtype)}), {words}: {wrong:.3g} off, allowed {allowed:.3g}; {c.words}"
-            )
+            return f"{name} ({how}), {words}: {wrong:.3g} off, allowed {allowed:.3g}; {c.words}"
     return ""
 
 

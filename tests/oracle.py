@@ -362,8 +362,10 @@ class Oracle:
             return -item.value * (u / math.hypot(u, s) if s else np.sign(u)) * row
         if item.kind == "joint-force":
             return (item.value if item.function is None else item.function(self.t)) * row
+        if item.kind != "joint-stop":
+            raise NotImplementedError(item.kind)
         total = 0.0
-        for side, depth in ((1, item.lower - x), (-1, x - item.upper)):  # a stop
+        for side, depth in ((1, item.lower - x), (-1, x - item.upper)):
             e, slope = max(depth, 0.0), float(depth > 0)
             if item.smoothing:
                 root = math.hypot(depth, item.smoothing)

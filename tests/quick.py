@@ -395,7 +395,6 @@ REPEATED: dict[str, int] = {
     "test_the_double_four_bar_of_the_benchmark_library_stays_right_for_ten_seconds": 1,
     "tests/simulation/test_singular_positions.py::test_the_velocity_chooses_among_the_branches_of_a_singular_start": 1,
     "tests/simulation/test_singular_positions.py::test_usual_motions_are_not_called_singular": 1,
-    "tests/simulation/test_steppers.py::test_error_falls_with_the_order_of_the_method": 1,
     "tests/simulation/test_steppers.py::test_long_motions_take_the_same_steps_by_the_compiled_loop": 1,
     "tests/simulation/test_steppers.py::test_quaternions_stay_on_the_unit_sphere": 2,
     "tests/simulation/test_steppers.py::"

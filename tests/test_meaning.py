@@ -48,6 +48,18 @@ def test_random_calls_mean_what_the_oracle_says(seed):
     assert not any(wrong), wrong
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_loops_with_all_terms_of_joints_mean_what_the_oracle_says(seed):
+    """Armature, damping and friction beside constraints, force elements and wrenches."""
+    rng = np.random.default_rng([seed, 1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        case = next(c for c in iter(lambda: meaning.case(rng, loops=1.0, size=4), None) if c.oracle.m.constraints)
+        case = meaning.including(case, ("armature", "damping", "friction"))
+        wrong = [meaning.compared(case, name, meaning.call(case, name, float)) for name in ("terms", "multipliers")]
+    assert not any(wrong), wrong
+
+
 def test_cases_of_chance_have_everything_in_them():
     """What never comes up is never compared."""
     found, settings = set(), set()
