@@ -361,7 +361,7 @@ FAULTS = (
         "autodiff/program.py",
         "forward(y, variables, along) if ahead else reverse(y, variables, along)",
         "forward(y, variables, along) if ahead else -reverse(y, variables, along)",
-        ("tests/autodiff/test_rollout_gradient.py",),
+        ("tests/autodiff/test_derived_programs.py",),
     ),
     Fault(
         "identification/regression.py",

@@ -13,7 +13,7 @@ from dalembert.algorithms.energy import momentum
 from dalembert.dynamics import Dynamics
 from dalembert.errors import SimulationWarning
 from dalembert.kinematics import manifold, position_rate
-from dalembert.model import Body, Inertia, Joint, Mechanism
+from dalembert.model import Body, Force, Inertia, Joint, Mechanism
 from dalembert.model.operations import with_gravity
 from dalembert.simulation import STEPPERS, Event, SimulationError, rollout, simulate
 from dalembert.simulation.equations import KernelEquations
@@ -39,6 +39,18 @@ def test_error_falls_with_the_order_of_the_method(method):
         errors.append(np.abs(found.q[-1] - exact.q[-1]).max() + np.abs(found.v[-1] - exact.v[-1]).max())
     orders = np.log2(np.array(errors[:-1]) / errors[1:])
     assert abs(orders[-1] - STEPPERS[method].order) < 0.25, (errors, orders)
+
+
+@pytest.mark.parametrize(("method", "share"), [("semi-implicit-euler", 0.06), ("variational", 1e-2)])
+def test_an_oscillator_keeps_its_energy_under_symplectic_steps(method, share):
+    """w h = 0.1: semi-implicit Euler keeps E - h x v k / 2, so that E swings by w h / 2; explicit Euler would gain a
+    factor of (1 + 0.01)^1000 = 2e4."""
+    body = Body("b", Inertia(2.0))
+    spring = Force("s", "joint-spring", "j", stiffness=8.0)
+    mechanism = Mechanism("m", [body], [Joint("j", "prismatic", "world", "b", axis="x")], forces=[spring])
+    found = rollout(mechanism, [1.0], [0.0], 1000, 0.05, method=method)
+    energy = found.v[:, 0] ** 2 + 4 * found.q[:, 0] ** 2
+    assert np.abs(energy / 4 - 1).max() < share
 
 
 @pytest.mark.parametrize("method", ["lie-rk4", "variational", "semi-implicit-euler", "rk4"])
