@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.algebra import scalar
 from dalembert.cached import cached_property
 from dalembert.constraints.rank import Decomposition
+from dalembert.contact.choices import above
 from dalembert.contact.rows import ContactRow, ContactSet
 from dalembert.cuda.arrays import to_host
 from dalembert.dynamics import Dynamics
@@ -21,8 +24,52 @@ UNCONVERGED = 1e-3
 SHARED = 1e-6
 """Of a row in combinations of rows that do nothing: beyond it its force is not determined."""
 
-MEASURES = ("residual", "worst", "impulse_residual", "friction_loss", "impact_loss", "push_work", "stride", "speed")
-"""The first numbers that a step keeps of contacts; slip and mode of every point follow, where records are kept."""
+
+class ContactMeasures(NamedTuple):
+    """The first numbers that a step keeps of contacts; slip and mode of every point follow, where records are kept.
+
+    Args:
+        residual: by how much the law is violated after the last sweep of the step, m/s.
+        worst: the largest of all steps.
+        impulse_residual: as residual, in N s.
+        friction_loss: energy that friction took away so far, J.
+        impact_loss: energy that impacts took away so far, J.
+        push_work: energy that taking away depths brought in so far, J.
+        stride: the longest way in a step so far over the thickness of what could be missed.
+        speed: that of this stride, m/s.
+    """
+
+    residual: Any = 0.0
+    worst: Any = 0.0
+    impulse_residual: Any = 0.0
+    friction_loss: Any = 0.0
+    impact_loss: Any = 0.0
+    push_work: Any = 0.0
+    stride: Any = 0.0
+    speed: Any = 0.0
+
+    def after(
+        self, residual: Any, impulse_residual: Any, losses: Sequence[Any], stride: Sequence[Any]
+    ) -> ContactMeasures:
+        """Those after another step, over any scalar.
+
+        Args:
+            residual: of the step, m/s.
+            impulse_residual: of the step, N s.
+            losses: to friction, to impacts and, negative, to taking away depths, J: as ``contact_step`` gives them.
+            stride: of the step, and its speed.
+        """
+        friction, impact, pushed = losses
+        longer = above(stride[0], self.stride)
+        return ContactMeasures(
+            residual, scalar.maximum(self.worst, residual), impulse_residual, self.friction_loss + friction,
+            self.impact_loss + impact, self.push_work - pushed, scalar.select(longer, stride[0], self.stride),
+            scalar.select(longer, stride[1], self.speed),
+        )  # fmt: skip
+
+
+MEASURES = ContactMeasures._fields
+"""Their names."""
 
 STRIDE = MEASURES.index("stride"), MEASURES.index("speed")
 """The longest stride of all steps, and its speed, m/s."""

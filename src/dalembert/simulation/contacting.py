@@ -14,7 +14,7 @@ from dalembert.dynamics.contacting import SOLVER, SWEEPS, solver_of, sweeps_of
 from dalembert.errors import ArgumentError, SimulationWarning, UnsupportedError
 from dalembert.model import WORLD, Ground
 from dalembert.model.singularity import WHY, singular_motions
-from dalembert.simulation.contact_history import MEASURES, STRIDE, UNCONVERGED, ContactHistory
+from dalembert.simulation.contact_history import STRIDE, UNCONVERGED, ContactHistory, ContactMeasures
 from dalembert.simulation.event_driven import METHOD as EVENT_DRIVEN
 from dalembert.simulation.failure import SimulationError
 from dalembert.simulation.inputs import Fault, Inputs
@@ -245,7 +245,7 @@ def march(
     nq = model.nq
     q, v = x[:nq], x[nq:]
     points, rows = len(dynamics.contacts.points), dynamics.contacts.count
-    impulses, measures = np.zeros(rows), np.zeros(len(MEASURES) + 3 * points)
+    impulses, known, of_points = np.zeros(rows), ContactMeasures(), np.zeros(3 * points)
     last = () if values is None else (values,)
     began, status, failed = time.perf_counter(), "finished", None
     kept: list[tuple[Any, ...]] = []
@@ -253,7 +253,7 @@ def march(
     bounds = times if chosen else times[[0, -1]]
 
     def keep(t: float, h: float) -> None:
-        kept.append((t, q, v, inputs.control(t, q, v), inputs.wrenches(t, q, v), impulses, measures, h))
+        kept.append((t, q, v, inputs.control(t, q, v), inputs.wrenches(t, q, v), impulses, [*known, *of_points], h))
 
     try:
         with Progress(f"simulating {model.name}", progress) as line:
@@ -292,10 +292,8 @@ def march(
                         after = system.projected(t + h, after)
                     q, v, impulses = after[:nq], after[nq:], found[2]
                     residual, forceful, slip, mode, losses, stride = (found[i] for i in (3, 4, 6, 7, 8, 9))
-                    sums = measures[3:6] + losses * (1, 1, -1)
-                    worst = max(measures[1], float(residual))
-                    longest = stride if stride[0] > measures[6] else measures[6:8]
-                    measures = np.concatenate([[residual, worst, forceful], sums, longest, slip.ravel(), mode])
+                    known = known.after(float(residual), float(forceful), losses.tolist(), stride.tolist())
+                    of_points = np.concatenate([slip.ravel(), mode])
                     used, made = h, made + 1
                     now = float(end) if k == count - 1 else t + h
                     if not chosen or k == count - 1:

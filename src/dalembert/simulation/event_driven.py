@@ -30,7 +30,7 @@ import numpy as np
 from dalembert.contact.cones import HELD_SMALL, PROXIMAL, ConeProblem
 from dalembert.errors import SimulationWarning
 from dalembert.kinematics.manifold import displaced, normalise_in_place
-from dalembert.simulation.contact_history import MEASURES, ContactHistory
+from dalembert.simulation.contact_history import ContactHistory, ContactMeasures
 from dalembert.simulation.events import Occurrence
 from dalembert.simulation.failure import SimulationError
 from dalembert.simulation.inputs import Fault, Inputs
@@ -732,7 +732,7 @@ def follow(
 
 
 def _measures(run: EventMotion, now: Instant, y: np.ndarray) -> np.ndarray:
-    """As :data:`MEASURES` says, then slip and mode of every point."""
+    """:class:`ContactMeasures`, then slip and mode of every point."""
     events, modes = run.events, run.modes
     worst, rubbed, lost = run.sums
     slip, mode = np.zeros((len(events.layout.points), 2)), np.zeros(len(events.layout.points))
@@ -744,8 +744,8 @@ def _measures(run: EventMotion, now: Instant, y: np.ndarray) -> np.ndarray:
             slip[one.point] = now.u[list(events.frictions[tangents[0]].rows)]
         if i in modes.closed:
             mode[one.point] = 1 if tangents and tangents[0] in modes.sticks else 2
-    assert len(MEASURES) == 8
-    return np.concatenate([[worst, worst, 0, y[-1] + rubbed, lost, 0, 0, 0], slip.ravel(), mode])
+    known = ContactMeasures(worst, worst, friction_loss=y[-1] + rubbed, impact_loss=lost)
+    return np.concatenate([known, slip.ravel(), mode])
 
 
 __all__ = ["METHOD", "ContactEvents", "follow"]

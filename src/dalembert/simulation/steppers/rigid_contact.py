@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.algebra import arrays, scalar
+from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.scalar import Scalar
-from dalembert.contact.choices import above
 from dalembert.dynamics.contacting import stepped
+from dalembert.simulation.contact_history import MEASURES, ContactMeasures
 
 if TYPE_CHECKING:
     from dalembert.simulation.equations import TracedEquations
@@ -50,7 +50,7 @@ class RigidContact:
         Args:
             system: the equations of motion, under everything but contacts and the dry friction of joints.
             impulses: of the last step.
-            measures: as :data:`dalembert.simulation.contact_history.MEASURES`, after the last step.
+            measures: :class:`~dalembert.simulation.contact_history.ContactMeasures` after the last step.
             parameters: values of the parameters, if there are any.
         """
         dynamics = system.system.dynamics
@@ -61,14 +61,9 @@ class RigidContact:
         a = system.including(smooth).acceleration_by(M, t, q, v)
         G = system.rows(t, place, v) if dynamics.constraints.count else np.zeros((0, len(v)))
         found = stepped(setting, place, v, a, M, G, impulses, h, t, self.sweeps, self.solver)
-        sums = [
-            old + new
-            for old, new in zip(measures[3:6], (found.friction_loss, found.impact_loss, found.push_work))
-        ]  # fmt: skip
-        worst = scalar.maximum(measures[1], found.residual)
-        longer = above(found.stride[0], measures[6])
-        strides = [scalar.select(longer, x, y) for x, y in zip(found.stride, measures[6:8])]
-        points = [*found.slip.ravel(), *found.mode] if self.records else []
-        new = [found.residual, worst, found.impulse_residual, *sums, *strides, *points]
+        losses = found.friction_loss, found.impact_loss, -found.push_work
+        known = ContactMeasures(*measures[: len(MEASURES)])
+        new = [*known.after(found.residual, found.impulse_residual, losses, found.stride)]
+        new += [*found.slip.ravel(), *found.mode] if self.records else []
         moved = system.displaced(q, h * system.tangent(t, q, found.v))
         return system.normalised(moved), found.v, found.impulses, arrays.asarray(new)
