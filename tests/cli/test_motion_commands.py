@@ -189,7 +189,11 @@ def test_an_interrupted_motion_is_told_and_written_and_says_so_in_the_exit_code(
     from dalembert import simulation
 
     real = simulation.simulate
-    monkeypatch.setattr(simulation, "simulate", lambda *a, **k: replace(real(*a, **k), status="interrupted"))
+
+    def interrupted(*given, **options):
+        raise simulation.Interrupted("so far", replace(real(*given, **options), status="interrupted"))
+
+    monkeypatch.setattr(simulation, "simulate", interrupted)
     file = tmp_path / "motion.csv"
     outcome = run(capsys, "simulate", "double_pendulum", "--time", "0.1", "--to", str(file))
     assert outcome.code == 130 and file.exists() and "interrupted" in outcome.out

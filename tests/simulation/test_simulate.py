@@ -2,6 +2,7 @@
 
 import _thread
 import io
+import pickle
 import sys
 import threading
 import time
@@ -16,10 +17,10 @@ from motion_cases import GRAVITY, by, double_pendulum, pendulum, top
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SimulationWarning, UnsupportedError
 from dalembert.formats import load
-from dalembert.model import WORLD, Body, Force, Inertia, Joint, Mechanism
+from dalembert.model import WORLD, Body, Contact, Force, Inertia, Joint, Mechanism, Shape
 from dalembert.model.operations import lock
 from dalembert.model.parameters import symbolise
-from dalembert.simulation import ADAPTIVE, STEPPERS, Event, SimulationError, joint_stop, rollout, simulate
+from dalembert.simulation import ADAPTIVE, STEPPERS, Event, Interrupted, SimulationError, joint_stop, rollout, simulate
 from dalembert.simulation.balance import integral
 from dalembert.simulation.recorder import Recorder
 from random_mechanisms import random_mechanism
@@ -353,16 +354,16 @@ def test_quaternion_that_is_no_rotation_is_refused():
         simulate(ball, [0, 0, 0, 1.1], None, 1.0)
 
 
-def test_interrupt_returns_what_was_computed(heard):
+def test_interrupt_keeps_what_was_computed_and_ends_scripts(heard):
     def control(t, q, v):
-        time.sleep(1e-3)
+        if t > 1:
+            _thread.interrupt_main()
         return [0.0]
 
-    timer = threading.Timer(0.4, _thread.interrupt_main)
-    timer.start()
-    with pytest.warns(UserWarning, match="interrupted at t = "):
-        motion = simulate(pendulum(), [1.0], None, 1e4, control=control)
-    timer.join()
+    with pytest.raises(KeyboardInterrupt, match=r"interrupted at t = .*partial") as stopped:
+        simulate(pendulum(), [1.0], None, 1e4, control=control)
+    motion = stopped.value.partial
+    assert isinstance(pickle.loads(pickle.dumps(Interrupted("so far", 3))), Interrupted)
     assert motion.status == "interrupted"
     assert 0 < motion.t[-1] < 1e4
     assert np.isfinite(motion.q).all()
@@ -382,15 +383,16 @@ def test_an_interrupt_between_two_lines_of_the_record_keeps_whole_samples(monkey
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Recorder, "extend", interrupted)
-    with pytest.warns(UserWarning, match="interrupted"):
-        motion = simulate(pendulum(), [1.0], None, 5.0, method="rk4", step=1e-3)
+    with pytest.raises(Interrupted, match="interrupted") as stopped:
+        simulate(pendulum(), [1.0], None, 5.0, method="rk4", step=1e-3)
+    motion = stopped.value.partial
     assert motion.status == "interrupted"
     assert len(motion.t) == len(motion.q) == len(motion.v) == len(motion.tau) == len(motion.wrenches) == 1
     assert np.isfinite(motion.energy).all()
 
 
 def test_an_interrupt_of_a_long_motion_loses_only_the_last_samples(monkeypatch):
-    """However fast the compiled loop is, samples come in small pieces, and the warning tells how far they reach."""
+    """However fast the compiled loop is, samples come in small pieces, and the message tells how far they reach."""
     whole, pieces = Recorder.extend, []
 
     def interrupted(self, times, states):
@@ -401,11 +403,31 @@ def test_an_interrupt_of_a_long_motion_loses_only_the_last_samples(monkeypatch):
             raise KeyboardInterrupt
 
     monkeypatch.setattr(Recorder, "extend", interrupted)
-    with pytest.warns(SimulationWarning, match="interrupted at t = ") as told:
-        motion = simulate(pendulum(), [1.0], None, 1e4, method="rk4", step=1e-3)
+    with pytest.raises(Interrupted) as stopped:
+        simulate(pendulum(), [1.0], None, 1e4, method="rk4", step=1e-3)
+    motion = stopped.value.partial
     assert max(pieces) <= 10_000
     assert len(motion) == sum(pieces)  # and the first one, but for the last one
-    assert f"t = {motion.t[-1]:.6g} s" in str(told[0].message)
+    assert f"t = {motion.t[-1]:.6g} s" in str(stopped.value)
+
+
+@pytest.mark.parametrize("options", [{}, {"sweeps": 10}, {"method": "event-driven"}, {"law": "convex"}])
+def test_an_interrupt_keeps_contacts(options):
+    """Of a ball that falls and touches."""
+    ball = Body("ball", Inertia.sphere(1, 0.1))
+    touch = Contact("touch", "ball", shape_a=Shape("sphere", (0.1,)), friction=0.3)
+    model = Mechanism("ball", (ball,), (Joint("base", "free", "world", "ball"),), contacts=(touch,))
+
+    def control(t, q, v):
+        if t > 0.2:
+            raise KeyboardInterrupt
+        return np.zeros(6)
+
+    with pytest.raises(Interrupted, match=r"interrupted at t = 0\.") as stopped:
+        simulate(model, [0, 0, 0.2, 0, 0, 0, 1], None, 1.0, control=control, **options)
+    motion = stopped.value.partial
+    assert motion.status == "interrupted" and 0 < motion.t[-1] <= 0.2
+    assert len(motion.contacts.forces) == len(motion)
 
 
 def test_progress_is_shown_only_when_asked_for_or_on_a_terminal(capsys, monkeypatch):

@@ -237,9 +237,10 @@ def test_interrupted_sweep_goes_on_where_it_stopped(tmp_path, heard):
     points = samples(x=np.arange(60.0))
     timer = threading.Timer(0.6, _thread.interrupt_main)
     timer.start()
-    with pytest.warns(SimulationWarning, match="sweep interrupted"):
-        part = sweep(slow, points, tmp_path, piece=1, threads=2, version="slow")
+    with pytest.raises(KeyboardInterrupt, match="sweep interrupted") as stopped:
+        sweep(slow, points, tmp_path, piece=1, threads=2, version="slow")
     timer.join()
+    part = stopped.value.partial
     assert 0 < part.done.sum() < 60
     before = part.done.sum()
     whole = sweep(slow, points, tmp_path, piece=1, threads=2, version="slow")

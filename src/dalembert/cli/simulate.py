@@ -92,7 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, terminal: Terminal) -> int:
     import numpy as np
 
-    from dalembert.simulation import simulate
+    from dalembert.simulation import Interrupted, simulate
 
     if options.force and options.control != "zero":
         raise ArgumentError("--force and --control exclude each other")
@@ -117,11 +117,13 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     control, held_back = _control(options, system, q)
     remarks += held_back
     terminal.progress()
-    motion = simulate(
-        system, q, v, times, control=control, method=options.method, rtol=options.rtol, step=options.step,
-        sweeps=options.sweeps,
-    )  # fmt: skip
-    code = 130 if motion.status == "interrupted" else 0  # what was computed is reported and written all the same
+    try:
+        motion, code = simulate(
+            system, q, v, times, control=control, method=options.method, rtol=options.rtol, step=options.step,
+            sweeps=options.sweeps,
+        ), 0  # fmt: skip
+    except Interrupted as stopped:  # what was computed is reported and written all the same
+        motion, code = stopped.partial, 130
     written = []
     if options.to is not None:
         getattr(motion, WRITERS[Path(options.to).suffix.lower()])(options.to)

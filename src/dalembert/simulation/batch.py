@@ -7,7 +7,6 @@ None), checks it, brings it to one form, and makes the batch: cut into pieces fo
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
@@ -20,7 +19,7 @@ from dalembert.algebra.quaternions import unit_in_place
 from dalembert.cuda import arrays
 from dalembert.cuda.recurrence import CudaRecurrence
 from dalembert.dynamics import Dynamics
-from dalembert.errors import ArgumentError, SimulationWarning
+from dalembert.errors import ArgumentError
 from dalembert.kinematics.manifold import quaternion_places
 from dalembert.labels import has_names
 from dalembert.model import Mechanism
@@ -143,7 +142,7 @@ class Batch:
         return np.ascontiguousarray(found, self.made.dtype)
 
     def run(self, threads: int | None, progress: bool | None) -> None:
-        """Compute all motions; after Ctrl-C warn, and make those that are not complete NaN.
+        """Compute all motions; after Ctrl-C those that are not complete are NaN.
 
         Args:
             threads: how many to use at most; all cores if None and the batch is large.
@@ -164,11 +163,6 @@ class Batch:
                 for array in (*self.state, *self.records):
                     if array is not None:
                         array[~self.done] = np.nan
-                warnings.warn(
-                    f"rollout interrupted: {self.done.sum()} of {self.count} motions are complete",
-                    SimulationWarning,
-                    stacklevel=3,
-                )
 
     def _piece(self, a: int, b: int, rounds: int, line: Progress) -> Callable[[], object]:
         def work() -> None:

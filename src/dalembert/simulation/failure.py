@@ -51,6 +51,22 @@ class SimulationError(DalembertError, RuntimeError):
         return type(self), (self.message, self.time, self.q, self.v, self.partial)
 
 
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C stopped a motion, a rollout or a sweep; it is a KeyboardInterrupt, so that scripts end.
+
+    Args:
+        message: how far it came.
+        partial: what was computed until then: a Trajectory, Rollout or Sweep.
+    """
+
+    def __init__(self, message: str, partial: Any):
+        super().__init__(f"{message}; what was computed is in .partial")
+        self.message, self.partial = message, partial
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.message, self.partial)
+
+
 class SweepError(DalembertError, RuntimeError):
     """Some pieces of a sweep failed; the others are on disk.
 

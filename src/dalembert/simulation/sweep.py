@@ -18,7 +18,7 @@ from dalembert.errors import ArgumentError, SimulationWarning
 from dalembert.model.checks import expect_path, shown
 from dalembert.model.identity import identify
 from dalembert.native.threads import default_threads
-from dalembert.simulation.failure import SweepError
+from dalembert.simulation.failure import Interrupted, SweepError
 from dalembert.simulation.ownership import DECISIVE, owned
 from dalembert.simulation.points import Points
 from dalembert.simulation.state import as_flag
@@ -207,12 +207,10 @@ def sweep(
         try:  # who joins begins at the other end
             failures = _run(made, missing if alone else missing[::-1], hands, line)
         except KeyboardInterrupt:
-            warnings.warn(
+            raise Interrupted(
                 f"sweep interrupted: {made.done.sum()} of {made.pieces} pieces are in {place}; call it again to go on",
-                SimulationWarning,
-                stacklevel=2,
-            )
-            return made
+                made,
+            ) from None
         finally:
             hands.stop()
     if failures:
