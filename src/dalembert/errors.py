@@ -20,11 +20,11 @@ and warnings,
     SimulationWarning (UserWarning)      motions were computed, but some of them left the finite numbers
     IdentificationWarning (UserWarning)  parameters were found, but signs, units or joints of the record may be wrong
 
-Ctrl-C in a motion or a sweep raises Interrupted, a KeyboardInterrupt that keeps what was computed.
+The KeyboardInterrupt of Ctrl-C in a motion or a sweep keeps what was computed, in ``partial``.
 
 A message says what is wrong, where, why it matters and what to do. These are fields, put together when somebody asks
-for the text: the command line calls arguments by its own options. SimulationError, SweepError and
-Interrupted live in :mod:`dalembert.simulation`, with what they keep.
+for the text: the command line calls arguments by its own options. SimulationError and SweepError live in
+:mod:`dalembert.simulation`, with what they keep.
 """
 
 from __future__ import annotations

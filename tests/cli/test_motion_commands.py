@@ -187,11 +187,12 @@ def test_wrong_arguments_get_one_clean_message(capsys, arguments, words):
 
 def test_an_interrupted_motion_is_told_and_written_and_says_so_in_the_exit_code(capsys, tmp_path, monkeypatch):
     from dalembert import simulation
+    from dalembert.simulation import failure
 
     real = simulation.simulate
 
     def interrupted(*given, **options):
-        raise simulation.Interrupted("so far", replace(real(*given, **options), status="interrupted"))
+        raise failure.interrupted("so far", replace(real(*given, **options), status="interrupted"))
 
     monkeypatch.setattr(simulation, "simulate", interrupted)
     file = tmp_path / "motion.csv"

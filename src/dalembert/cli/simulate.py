@@ -92,7 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, terminal: Terminal) -> int:
     import numpy as np
 
-    from dalembert.simulation import Interrupted, simulate
+    from dalembert.simulation import simulate
 
     if options.force and options.control != "zero":
         raise ArgumentError("--force and --control exclude each other")
@@ -122,7 +122,9 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
             system, q, v, times, control=control, method=options.method, rtol=options.rtol, step=options.step,
             sweeps=options.sweeps,
         ), 0  # fmt: skip
-    except Interrupted as stopped:  # what was computed is reported and written all the same
+    except KeyboardInterrupt as stopped:  # what was computed is reported and written all the same
+        if not hasattr(stopped, "partial"):
+            raise
         motion, code = stopped.partial, 130
     written = []
     if options.to is not None:

@@ -9,7 +9,7 @@ steppers        methods of fixed step, each written once
 
 from dalembert.simulation.events import Event, Occurrence, joint_stop
 from dalembert.simulation.export import load_trajectory
-from dalembert.simulation.failure import Interrupted, SimulationError, SweepError
+from dalembert.simulation.failure import SimulationError, SweepError
 from dalembert.simulation.integrators import ADAPTIVE
 from dalembert.simulation.points import Points, grid, samples
 from dalembert.simulation.rollout import Rollout, rollout
@@ -23,7 +23,6 @@ __all__ = [
     "ADAPTIVE",
     "STEPPERS",
     "Event",
-    "Interrupted",
     "Occurrence",
     "Points",
     "Rollout",

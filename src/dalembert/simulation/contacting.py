@@ -16,7 +16,7 @@ from dalembert.model import WORLD, Ground
 from dalembert.model.singularity import WHY, singular_motions
 from dalembert.simulation.contact_history import STRIDE, UNCONVERGED, ContactHistory, ContactMeasures
 from dalembert.simulation.event_driven import METHOD as EVENT_DRIVEN
-from dalembert.simulation.failure import Interrupted, SimulationError
+from dalembert.simulation.failure import SimulationError, interrupted
 from dalembert.simulation.inputs import Fault, Inputs
 from dalembert.simulation.integrators import NOT_FINITE
 from dalembert.simulation.interpolation import Slopes
@@ -322,5 +322,5 @@ def march(
         raise SimulationError(failed.message + failed.guess, failed.time, failed.q, failed.v, trajectory) from failed
     warn_doubtful(contacts)
     if status == "interrupted":
-        raise Interrupted(f"simulation interrupted at t = {ts[-1]:.6g} s", trajectory)
+        raise interrupted(f"simulation interrupted at t = {ts[-1]:.6g} s", trajectory)
     return trajectory

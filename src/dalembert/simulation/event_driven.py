@@ -32,7 +32,7 @@ from dalembert.errors import SimulationWarning
 from dalembert.kinematics.manifold import displaced, normalise_in_place
 from dalembert.simulation.contact_history import ContactHistory, ContactMeasures
 from dalembert.simulation.events import Occurrence
-from dalembert.simulation.failure import Interrupted, SimulationError
+from dalembert.simulation.failure import SimulationError, interrupted
 from dalembert.simulation.inputs import Fault, Inputs
 from dalembert.simulation.interpolation import Pieces
 from dalembert.simulation.stabiliser import Stabiliser
@@ -725,7 +725,7 @@ def follow(
             stacklevel=3,
         )
     if status == "interrupted":
-        raise Interrupted(f"simulation interrupted at t = {ts[-1]:.6g} s", made)
+        raise interrupted(f"simulation interrupted at t = {ts[-1]:.6g} s", made)
     return made
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from dalembert.errors import DalembertError, Wording
 
 if TYPE_CHECKING:
+    from dalembert.simulation.rollout import Rollout
     from dalembert.simulation.sweep import Sweep
     from dalembert.simulation.trajectory import Trajectory
 
@@ -51,20 +52,17 @@ class SimulationError(DalembertError, RuntimeError):
         return type(self), (self.message, self.time, self.q, self.v, self.partial)
 
 
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C stopped a motion, a rollout or a sweep; it is a KeyboardInterrupt, so that scripts end.
+def interrupted(message: str, partial: Trajectory | Rollout | Sweep) -> KeyboardInterrupt:
+    """What Ctrl-C raises: it keeps in its attribute ``partial`` what was computed.
+
+    No class of its own: only of a KeyboardInterrupt itself a script dies as of Ctrl-C, and a shell stops its loop.
 
     Args:
         message: how far it came.
-        partial: what was computed until then: a Trajectory, Rollout or Sweep.
     """
-
-    def __init__(self, message: str, partial: Any):
-        super().__init__(f"{message}; what was computed is in .partial")
-        self.message, self.partial = message, partial
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.message, self.partial)
+    stopped = KeyboardInterrupt(f"{message}; what was computed is in .partial of this KeyboardInterrupt")
+    stopped.partial = partial  # type: ignore[attr-defined]
+    return stopped
 
 
 class SweepError(DalembertError, RuntimeError):

@@ -20,7 +20,7 @@ from dalembert.model.names import as_names
 from dalembert.simulation.batch import Space, space_of
 from dalembert.simulation.contact_history import ContactHistory
 from dalembert.simulation.contacting import METHOD, checked_start, contact_law, warn_doubtful
-from dalembert.simulation.failure import Interrupted
+from dalembert.simulation.failure import interrupted
 from dalembert.simulation.inputs import RolloutInputs, input_axis
 from dalembert.simulation.singularity import singular_times
 from dalembert.simulation.stabiliser import Moving, Stabiliser, stabilised
@@ -296,7 +296,7 @@ def rollout(
             contacts=touched,
         )
     if not batch.done.all():
-        raise Interrupted(f"rollout interrupted: {batch.done.sum()} of {batch.count} motions are complete", motions)
+        raise interrupted(f"rollout interrupted: {batch.done.sum()} of {batch.count} motions are complete", motions)
     if not isinstance(mechanism, Stabiliser):  # a sweep, whose results show it
         _warn_lost(motions)
         if touched is not None and isinstance(motions.final_q, np.ndarray):

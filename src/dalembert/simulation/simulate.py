@@ -23,7 +23,7 @@ from dalembert.simulation.event_driven import METHOD as EVENT_DRIVEN
 from dalembert.simulation.event_driven import RTOL as EVENT_RTOL
 from dalembert.simulation.event_driven import follow
 from dalembert.simulation.events import Event, Watch, as_events
-from dalembert.simulation.failure import Interrupted, SimulationError
+from dalembert.simulation.failure import SimulationError, interrupted
 from dalembert.simulation.inputs import Fault, Inputs
 from dalembert.simulation.integrators import DEFAULT_STEP, NO_MASS, NOT_FINITE, IntegrationStep, Integrator, integrator
 from dalembert.simulation.recorder import AT_ONCE, Recorder
@@ -95,8 +95,7 @@ def simulate(
 
     Quaternions are integrated by qdot = Gamma(q) v and brought back to unit length after every step, or, by the methods
     ``lie-rk4``, ``variational`` and ``semi-implicit-euler``, moved along the group of rotations. An error keeps what
-    was computed in its attribute ``partial``, and so does what Ctrl-C raises,
-    :class:`~dalembert.simulation.Interrupted`, a KeyboardInterrupt.
+    was computed in its attribute ``partial``, and so does the KeyboardInterrupt of Ctrl-C.
 
     Args:
         mechanism: the mechanism, or equations of motion (of ``derive``, ``from_lagrangian``, ``from_sympy``), or the
@@ -269,7 +268,7 @@ def simulate(
     if against:
         warnings.warn(against, SimulationWarning, stacklevel=2)
     if status == "interrupted":
-        raise Interrupted(f"simulation interrupted at t = {recorder.reached:.6g} s", made)
+        raise interrupted(f"simulation interrupted at t = {recorder.reached:.6g} s", made)
     return made
 
 

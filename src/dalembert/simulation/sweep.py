@@ -18,7 +18,7 @@ from dalembert.errors import ArgumentError, SimulationWarning
 from dalembert.model.checks import expect_path, shown
 from dalembert.model.identity import identify
 from dalembert.native.threads import default_threads
-from dalembert.simulation.failure import Interrupted, SweepError
+from dalembert.simulation.failure import SweepError, interrupted
 from dalembert.simulation.ownership import DECISIVE, owned
 from dalembert.simulation.points import Points
 from dalembert.simulation.state import as_flag
@@ -207,7 +207,7 @@ def sweep(
         try:  # who joins begins at the other end
             failures = _run(made, missing if alone else missing[::-1], hands, line)
         except KeyboardInterrupt:
-            raise Interrupted(
+            raise interrupted(
                 f"sweep interrupted: {made.done.sum()} of {made.pieces} pieces are in {place}; call it again to go on",
                 made,
             ) from None
