@@ -74,11 +74,13 @@ def force(rng: np.random.Generator, kind: str, mechanism: Mechanism, name: str) 
             ends = rng.choice(["world", *bodies], 2, replace=False)
             rest = 0.0 if rng.random() < 0.3 else number()
             return Force(name, kind, *map(str, ends), **places, stiffness=number(), damping=number(), rest=rest)
-        case "wrench":
-            return Force(name, kind, rng.choice(bodies), rng.choice(["world", *bodies]), **places, components=mix)
-        case "user-wrench":
+        case "wrench" | "user-wrench":
+            axes = str(rng.choice(["", "", "world", *bodies]))
+            if not axes:  # its own
+                del places["placement_b"]
             act = lambda q, v, t: [m * (1 + t) + v[0] * q[0] for m in mix]  # noqa: E731
-            return Force(name, kind, rng.choice(bodies), rng.choice(["world", *bodies]), **places, function=act)
+            law: dict[str, Any] = {"components": mix} if kind == "wrench" else {"function": act}
+            return Force(name, kind, str(rng.choice(bodies)), axes, **places, **law)
         case "user":
             return Force(name, kind, function=lambda q, v, t: [t - mix[k % 6] * v[k] * q[k] for k in range(n)])
         case "attraction" | "oblate-planet":

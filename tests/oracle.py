@@ -349,7 +349,7 @@ class Oracle:
             return sum(m * J.T @ self.fall(item, p) for m, p, J in self.particles(q))
         if item.kind in ("wrench", "user-wrench"):
             own = item.components if item.kind == "wrench" else item.function(list(q), list(v), self.t)
-            force, moment = np.reshape(np.asarray(own, float), (2, 3)) @ self.end(item, "b", q).R.T
+            force, moment = np.reshape(np.asarray(own, float), (2, 3)) @ self.end(item, "b" if item.b else "a", q).R.T
             each = [self.end(item, "a", q, e) for e in np.eye(self.nv)]
             return np.array([force @ x.v + moment @ x.w for x in each])
         if item.kind == "user":

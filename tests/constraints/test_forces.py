@@ -21,10 +21,11 @@ from dalembert.constraints import ForceSet, State, coordinate_symbols, generalis
 from dalembert.dynamics import CONSTRAINT_QUANTITIES as QUANTITIES
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ModelError
-from dalembert.formats import load
+from dalembert.formats import load, read_toml, write_toml
 from dalembert.kinematics import jacobian, pose, position_rate
-from dalembert.model import WORLD, Body, Force, Inertia, Joint, Limits, Mechanism, Mimic
+from dalembert.model import WORLD, Body, Force, Frame, Inertia, Joint, Limits, Mechanism, Mimic
 from dalembert.model.force import FORCE_KINDS
+from dalembert.model.operations import lock, merge_fixed
 from oracle import Oracle
 from random_mechanisms import random_mechanism, random_transform
 
@@ -103,6 +104,8 @@ def test_wrenches_act_through_jacobians(seed):
     forces = [
         Force("world", "wrench", "b4", WORLD, placement, components=tuple(components)),
         Force("follower", "wrench", "b4", "b4", placement, placement, components=tuple(components)),
+        Force("own", "wrench", "b4", placement_a=placement, components=tuple(components)),
+        Force("own user", "user-wrench", "b4", placement_a=placement, function=lambda q, v, t: list(components)),
         Force(
             "user",
             "user-wrench",
@@ -121,6 +124,27 @@ def test_wrenches_act_through_jacobians(seed):
     assert relative(found["world"], JT.T @ components[:3] + JR.T @ components[3:], scale) < 1e-11
     assert relative(found["follower"], JT.T @ R @ components[:3] + JR.T @ R @ components[3:], scale) < 1e-11
     assert relative(found["user"], 2 * found["world"], scale) < 1e-12
+    for name in ("own", "own user"):
+        assert relative(found[name], found["follower"], scale) < 1e-14
+
+
+@settings(max_examples=5)
+@given(seed=seeds)
+def test_a_wrench_is_the_same_as_an_element_as_an_input_and_in_a_file(seed):
+    """[force; moment] at the origin of its frame, in the axes of its frame."""
+    rng, mechanism = tree(seed)
+    mechanism = mechanism.replace(frames=[*mechanism.frames, Frame("tip", "b4", random_transform(rng))])
+    wrench, (q, v, a) = rng.normal(size=6), mechanism.random_state(rng)
+    wanted = Dynamics(mechanism, wrenches=["tip"]).inverse_dynamics(q, v, a, wrench[None])
+    pushed = mechanism.replace(forces=[Force("push", "wrench", "tip", components=tuple(wrench))])
+    file = write_toml(pushed)
+    assert read_toml(file) == pushed and "b = " not in file[file.index("[[force]]") :]
+    for one in (pushed, read_toml(file), lock(pushed, {}), merge_fixed(pushed)):
+        np.testing.assert_allclose(Dynamics(one).inverse_dynamics(q, v, a), wanted, rtol=1e-9, atol=1e-9)
+    push = pushed.forces[0]
+    assert push.ends == ("a",) and push.placements == ("placement_a",) and push.replace(a="b4").b == ""
+    with pytest.raises(ModelError, match="placement_b turns the axes of frame b"):
+        push.replace(placement_b=random_transform(rng))
 
 
 @pytest.mark.parametrize("kind", FORCE_KINDS)

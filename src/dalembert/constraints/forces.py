@@ -194,12 +194,13 @@ def _twist(pair: Pair, rest: Scalar) -> tuple[Scalar, Array]:
 
 
 def _wrench(item: Force, state: State, program: Program | None) -> Effect:
-    """A force and moment at frame a, in the axes of frame b."""
+    """A force and moment at the origin of frame a, in its axes or in those of frame b."""
     if program is None:
         components = arrays.asarray(item.components)
     else:
         components = inline(program, state.arguments(program))["value"]
-    on, axes = (item.a, item.placement_a), (item.b, item.placement_b)
+    on = item.a, item.placement_a
+    axes = (item.b, item.placement_b) if item.b else on
     pair = state.from_world(*on)
     turned = product(pair.rotation, arrays.identity(3)) if on == axes else state.from_world(*axes).rotation
     force, moment = components[:3], components[3:]

@@ -38,7 +38,8 @@
     [[frame]]                               # name, body: required; xyz, rpy
     [[constraint]]                          # name, kind, a: required; b, placement_a = { xyz, rpy }, placement_b,
                                             # value, coefficients, function = "x_joint - l*sin(2*t)"
-    [[force]]                               # name, kind, a: required; b, placement_a, placement_b, stiffness,
+    [[force]]                               # name, kind, a: required; b (of a wrench the frame of its axes, if not
+                                            # its own: b = "world"), placement_a, placement_b, stiffness,
                                             # damping, rest, value, smoothing, lower, upper, components, function,
                                             # oblateness, radius
     [[contact]]                             # name, a, friction, shape_a = { kind, size, ... } as in collisions:
@@ -428,7 +429,8 @@ def _between(table: TomlTable, kinds: Mapping[str, Kind]) -> dict[str, Any]:
     )  # whose point may be the origin of the world
     found["a"] = table.text("a", WORLD if anywhere else None)
     on_joints = kind.on == "joints"
-    found["b"] = table.data["b"] if table.data.get("b") == "" else table.text("b", "" if on_joints else WORLD)
+    own = "" if on_joints or found["kind"] in ("wrench", "user-wrench") else WORLD
+    found["b"] = table.data["b"] if table.data.get("b") == "" else table.text("b", own)
     for key in ("placement_a", "placement_b"):
         if inner := table.table(key):
             inner.only(POSE)

@@ -290,6 +290,8 @@ def _frame(frame: Frame) -> Pairs:
 def _between(item: Constraint | Force) -> Pairs:
     where = f"{type(item).__name__.lower()} {item.name!r}"
     pairs: Pairs = [(key, _text(getattr(item, key))) for key in ("name", "kind", "a", "b")]
+    if isinstance(item, Force) and not item.b:
+        pairs.pop()  # of a wrench in its own axes
     for key in ("placement_a", "placement_b"):
         pose = _pose(getattr(item, key), where)
         if pose:

@@ -31,10 +31,14 @@ FIELDS = {
     "joint-force": Kind(
         "`value`, or `function(t)`, on one-degree joint a", ("a",), "joints", may=("value", "function")
     ),
-    "wrench": Kind("constant `components` [force; moment] at frame a, in the axes of frame b", may=("components",)),
+    "wrench": Kind(
+        "constant `components` [force; moment] at the origin of frame a, in its axes, or in those of frame b if given",
+        may=("components",),
+    ),
     "user": Kind("the user's generalised forces `function(q, v, t)`, nv of them", (), needs=("function",)),
     "user-wrench": Kind(
-        "the user's `function(q, v, t)` = [force; moment] at frame a, in the axes of frame b", needs=("function",)
+        "the user's `function(q, v, t)` = [force; moment] at the origin of frame a, in its axes, or in those of b if "
+        "given", needs=("function",),
     ),
     "attraction": Kind(
         "inverse-square gravity of a point at frame a of the ground, `value` = G M, on every body",
@@ -63,7 +67,8 @@ class Force(Record):
         name: unique among the forces.
         kind: one of :data:`FORCE_KINDS`.
         a: name of the first body or frame (or joint).
-        b: name of the second body or frame.
+        b: name of the second body or frame, the world by default; of a wrench the frame in whose axes it is, such as
+            ``"world"``, by default its own.
         placement_a: attachment in body a.
         placement_b: attachment in body b.
         stiffness: N/m, or N m/rad.
@@ -89,7 +94,7 @@ class Force(Record):
     name: str
     kind: str
     a: str = WORLD
-    b: str = WORLD
+    b: str = ""
     placement_a: Transform = field(default_factory=Transform.identity)
     placement_b: Transform = field(default_factory=Transform.identity)
     stiffness: Scalar = 0
@@ -111,6 +116,8 @@ class Force(Record):
             expect(getattr(self, name), str, f"{where}, {name}", ModelError)
         for name in ("placement_a", "placement_b"):
             expect(getattr(self, name), Transform, f"{where}, {name}", ModelError)
+        if not (self.b or self.is_wrench):
+            object.__setattr__(self, "b", WORLD)
         components = expect_items(self.components, object, f"{where}, components", ModelError)
         object.__setattr__(self, "components", components)
         object.__setattr__(self, "function", as_function(self.function, f"{where}, function"))
@@ -127,6 +134,8 @@ class Force(Record):
         wrong = ""
         if self.kind == "wrench" and len(self.components) != 6:
             wrong = f"a wrench has six components [force; moment], got {len(self.components)}"
+        elif not self.b and not same(self.placement_b, Transform.identity()):
+            wrong = "placement_b turns the axes of frame b, and there is none; name it"
         elif self.kind == "joint-force" and self.function is not None and not same(self.value, 0):
             wrong = "give either a value or a function of time, not both"
         elif self.kind == "joint-stop" and any(is_number(x) and math.isnan(x) for x in (lower, upper)):
@@ -153,12 +162,18 @@ class Force(Record):
     @property
     def ends(self) -> tuple[str, ...]:
         """Those of ``a`` and ``b`` that matter for this kind."""
-        return FIELDS[self.kind].ends
+        kind = FIELDS[self.kind].ends
+        return kind if self.b else tuple(end for end in kind if end != "b")
 
     @property
     def placements(self) -> tuple[str, ...]:
         """Names of the placements that matter for this kind."""
-        return FIELDS[self.kind].placements
+        return tuple(name for name in FIELDS[self.kind].placements if name[-1] in self.ends)
+
+    @property
+    def is_wrench(self) -> bool:
+        """True for force and moment at a frame, in its own axes unless there is a ``b``."""
+        return self.kind in ("wrench", "user-wrench")
 
     @property
     def is_field(self) -> bool:

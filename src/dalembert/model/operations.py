@@ -438,7 +438,7 @@ def subtree(mechanism: Mechanism, body: str) -> Mechanism:
             return False
         if item.on_joints:
             return all(end in kept or end in ("", WORLD) for end in (item.a, item.b))
-        return item.a in places and item.b in places
+        return item.a in places and (item.b in places or item.ends == ("a",))
 
     def place(name: str) -> tuple[str, Transform]:
         return (WORLD if name == ground else name), Transform.identity()

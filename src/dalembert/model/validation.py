@@ -20,6 +20,7 @@ from dalembert.algebra.scalar import is_zero
 from dalembert.errors import ValidationError
 from dalembert.model.body import WORLD, Body
 from dalembert.model.contact import rigidly_joined
+from dalembert.model.force import Force
 from dalembert.model.joint import JOINTS, SIZES, Joint, Limits
 from dalembert.model.record import floats, is_finite, is_negative
 from dalembert.model.singularity import massless_ends, singular_motions
@@ -344,7 +345,8 @@ def reference_problems(mechanism: Mechanism) -> list[str]:
     for item in links:
         on_joints = item.on_joints
         what = type(item).__name__.lower()
-        for end in (item.a, item.b) if item.has_ends else ():
+        own_axes = isinstance(item, Force) and not item.b
+        for end in (item.a, item.b)[: 2 - own_axes] if item.has_ends else ():
             if on_joints and end not in joints and (end == item.a or end not in ("", WORLD)):
                 problems.append(f"{what} {item.name!r}: joint {end!r} does not exist")
             if on_joints and end in joints and SIZES[joints[end].kind][1] != 1:

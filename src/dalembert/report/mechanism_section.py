@@ -306,7 +306,7 @@ def _ends(item: Constraint | Force) -> str:
         return ""
     if item.on_joints:  # the ground is none
         return " – ".join(name for name in (item.a, item.b) if name not in ("", WORLD))
-    return f"{item.a} – {item.b or WORLD}"
+    return f"{item.a} – {item.b}" if item.b else item.a
 
 
 # ---------------------------------------------------------------------------------------------------------- mathematics
