@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from dalembert.errors import ModelWarning, UnsupportedError
+from dalembert.text.layout import aligned
 
 PARTS = {
     "contacts": "rigid contacts that may close",
@@ -40,7 +41,7 @@ ACTIONS = {
 
 
 class Treatment(NamedTuple):
-    """What a consumer does about one part.
+    """What a consumer does about one part; its text is a sentence.
 
     Args:
         action: one of :data:`ACTIONS`.
@@ -51,6 +52,9 @@ class Treatment(NamedTuple):
     action: str
     reason: str = ""
     remedy: str = ""
+
+    def __str__(self) -> str:
+        return ": ".join([self.action, *filter(None, ["; ".join(filter(None, self[1:]))])])
 
 
 TAKES = Treatment("takes")
@@ -241,6 +245,13 @@ READERS: dict[str, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 """Reason -> who reads parts of a mechanism that are never left out. A room stands for all that it has."""
+
+
+def listed() -> str:
+    """The table in words: a row for every consumer, a column for every part."""
+    words = {action: "-" if action == "unconcerned" else action for action in ACTIONS}
+    rows = [[name, *(words[treatment.action] for treatment in row.values())] for name, row in CONSUMERS.items()]
+    return "\n".join(aligned([["", *PARTS], *rows], 1 + len(PARTS)))
 
 
 MOST_NAMED = 4
