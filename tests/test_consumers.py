@@ -19,7 +19,7 @@ import dalembert as da
 from dalembert import control, formulations, identification, planning
 from dalembert.dynamics import AttitudeCoordinates
 from dalembert.dynamics.catalogue import ALL_QUANTITIES
-from dalembert.errors import ModelWarning, UnsupportedError
+from dalembert.errors import ArgumentError, ModelWarning, UnsupportedError
 from dalembert.model.consumers import ACTIONS, CONSUMERS, PARTS, READERS, TERMS, heed
 
 Q, V, TAU = np.array([0.3, -0.2]), np.array([0.6, -0.4]), np.array([0.5, 0.2])
@@ -279,6 +279,29 @@ def test_what_is_left_out_is_said_once_for_each_dynamics_and_not_where_it_was_as
         warnings.simplefilter("error")
         called(da.Dynamics(arm("contacts"), contacts=()).forward_dynamics, dynamics)
         heed("simulate", dynamics)
+
+
+ASKED = {
+    "simulate": lambda m, **s: da.simulate(m, Q, V, 0.05, **s).q[-1],
+    "rollout": lambda m, **s: da.rollout(m, Q, V, 50, 1e-3, **s).final_q,
+    "RolloutTask": lambda m, **s: da.RolloutTask(m, 50, 1e-3, **s)({"q0": Q[None], "v0": V[None]})["q"][0],
+}
+"""What takes settings of a Dynamics as options of the call."""
+
+
+@pytest.mark.parametrize("part", ["limits", *TERMS, "parameters", "law"])
+@pytest.mark.parametrize("consumer", ASKED)
+def test_what_is_asked_for_in_the_call_acts_as_if_the_dynamics_had_been_asked(consumer, part):
+    mechanism, settings = case(part)
+    if part == "law":
+        soft = arm("contacts").contacts[0].replace(stiffness=1e5, damping=10.0)
+        mechanism, settings = arm().replace(contacts=[soft]), {"law": "compliant"}
+    wanted = ASKED[consumer](da.Dynamics(mechanism, **settings))
+    np.testing.assert_allclose(ASKED[consumer](mechanism, **settings), wanted, rtol=1e-9)
+    assert differs(wanted, ASKED[consumer](mechanism))
+    if part != "parameters":
+        with pytest.raises(ArgumentError, match="say it there only"):
+            ASKED[consumer](da.Dynamics(mechanism), **settings)
 
 
 # ------------------------------------------------------------------------------------------- who belongs into the table

@@ -135,7 +135,7 @@ class ContactSet:
     ):
         self.mechanism, self._varied = mechanism, frozenset(varied)
         self.names = _chosen(mechanism, contacts)
-        self.limited = _limited(mechanism, limits)
+        self.limited = limited(mechanism, limits)
         dry = joint_forces(mechanism, ("friction",)).friction if friction else None
         rough = {
             k
@@ -347,8 +347,12 @@ def _chosen(mechanism: Mechanism, contacts: Sequence[str] | str) -> tuple[str, .
     return tuple(name for name in known if name in names)
 
 
-def _limited(mechanism: Mechanism, limits: Sequence[str] | str) -> tuple[str, ...]:
-    """Joints of one degree with at least one finite end."""
+def limited(mechanism: Mechanism, limits: Sequence[str] | str) -> tuple[str, ...]:
+    """Joints whose ranges end in stops: of one degree, with at least one finite end.
+
+    Args:
+        limits: their names, or ``"all"``.
+    """
     ranged = [
         joint.name
         for joint in mechanism.joints

@@ -57,7 +57,8 @@ class RolloutTask:
             raise ArgumentError(f"rollout has no option {unknown[0]!r}; there are {', '.join(sorted(known))}")
         drift = self.options.pop("drift", None), self.options.pop("stabilisation", 0.0)
         acting = self.options.pop("constraints", "all"), self.options.pop("elements", "all")
-        self.system = stabilised(mechanism, include, wrenches, *acting, self.parameters, None, *drift)
+        touching = options.get("limits"), options.get("law")
+        self.system = stabilised(mechanism, include, wrenches, *acting, self.parameters, None, *drift, *touching)
 
     def __identity__(self) -> dict[str, Any]:
         """What the results depend on, for :func:`~dalembert.model.identity.identify`."""

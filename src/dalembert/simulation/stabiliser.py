@@ -15,6 +15,7 @@ from dalembert.constraints.scaling import row_units
 from dalembert.constraints.solve import restored_velocity, solve
 from dalembert.constraints.vicinity import least_sizes
 from dalembert.constraints.violation import DRIFT_LIMIT, violation
+from dalembert.contact.rows import limited
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SimulationWarning, SingularityError
 from dalembert.formulations.equations import CompiledEquations, Equations
@@ -339,7 +340,7 @@ def stabilised(
                 f"law = {law!r}, but the given Dynamics was made with law = {moving.law!r}; say it there only",
                 argument="law",
             )
-        if limits is not None and limits != "all" and tuple(as_names("limits", limits)) != moving.limits:
+        if limits is not None and limited(moving.mechanism, limits) != moving.limits:
             raise ArgumentError(
                 f"limits = {limits!r}, but the given Dynamics was made with limits = {moving.limits}; say it there "
                 "only",
