@@ -62,6 +62,8 @@ SPECIFIED = {
             "algebra.scalar", "algebra.arrays",
         ),
     ),
+    "loops": Page("Loops, comparisons and choices", ("algebra.loops", "algebra.comparisons")),
+    "linalg": Page("Linear equations", ("algebra.linalg",)),
     "tracing": Page(
         "Tracing",
         ("tracing", "tracing.trace", "tracing.program", "tracing.passes.optimise", "tracing.derivatives"),
