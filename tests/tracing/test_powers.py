@@ -53,5 +53,5 @@ def test_powers_of_negative_numbers_have_slopes():
 
 @pytest.mark.parametrize("function", [np.linalg.solve, lambda A, b: np.linalg.inv(A) @ b])
 def test_linear_algebra_of_numpy_is_refused_with_what_to_do(function):
-    with pytest.raises(TracingError, match="a function of NumPy that takes numbers only, while it is traced"):
+    with pytest.raises(TracingError, match=r"takes numbers only, .* da\.linalg solves"):
         da.kernel(lambda A, b: function(A, b), {"A": (2, 2), "b": (2,)})

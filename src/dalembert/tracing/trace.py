@@ -69,8 +69,8 @@ def trace_with_calls(
         if type(error).__module__.partition(".")[0] == "numpy":  # a function that takes no objects: np.linalg.solve
             raise TracingError(
                 f"{getattr(function, '__name__', 'the function')} calls a function of NumPy that takes numbers only, "
-                f"while it is traced: {error}. {TRACED_HAVE}; np.linalg needs numbers: write such a step in these, or "
-                "compute it before"
+                f"while it is traced: {error}. {TRACED_HAVE}; da.linalg solves linear "
+                "equations of them"
             ) from error
         error.add_note(f"This happened while tracing: {TRACED_HAVE}; np.linalg, // and % need numbers")
         raise
