@@ -6,7 +6,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo peers test test-rest test-digits test-all attack bounds lint docs facts wheel clean
+.PHONY: demo peers test test-rest test-digits test-all attack bounds lint docs facts wheel lines clean
 
 demo: $(VENV)/ready
 	$(BIN)/dalembert demo --to out/demo.html
@@ -71,6 +71,10 @@ $(VENV)/ready-to-test: $(VENV)/peers
 	$(PIP) -e ".[test]"
 	$(PIP) -e ".[docs,plot]" || echo "mkdocs-material or matplotlib cannot be installed here; going on without"
 	touch $@
+
+# Lines of every room: size is a cost.
+lines:
+	@$(PYTHON) .ci/lines.py
 
 clean:
 	rm -rf $(VENV) .kernel_cache .pytest_cache .mypy_cache .ruff_cache .hypothesis site out

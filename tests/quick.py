@@ -43,7 +43,6 @@ SLOW: dict[str, tuple[str, ...]] = {
         "tests/test_package.py::test_the_wheel_holds_code_types_and_robots",
         "tests/simulation/test_sweep.py::test_cluster_gives_the_same_motions",
         "tests/simulation/test_sweep.py::test_nothing_is_lost_when_a_worker_is_killed",
-        "tests/attack/test_task_identity.py::test_every_edit_is_seen_or_asked_about",
         "tests/attack/test_sweeps.py::test_a_cluster_without_workers_or_scheduler_is_answered",
         "tests/test_notebooks.py::test_a_notebook_runs",
         "tests/test_extras.py::test_extras_that_are_hinted_at_exist_and_bring_the_package",

@@ -285,8 +285,8 @@ def test_its_text_tells_how_it_was_made():
     assert repr(da.Dynamics(ARM)) == "<Dynamics of 'demo_arm': nq=6, nv=6>"
     told = repr(da.Dynamics(ARM, parameters=["flange.mass"], wrenches=["flange"], include=["damping"], dtype="f4"))
     assert told == (
-        "<Dynamics of 'demo_arm': nq=6, nv=6, parameters=['flange.mass'], wrenches=['flange'], "
-        "include=['damping'], dtype=float32>"
+        "<Dynamics of 'demo_arm': nq=6, nv=6, wrenches=['flange'], include=['damping'], "
+        "parameters=['flange.mass'], dtype=float32>"
     )
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dalembert.installation import PACKAGE as _PACKAGE  # noqa: F401 - before all others: it stamps their files
+from dalembert.services import provide as _provide
 
 __version__ = "0.1.0.dev0"
 
@@ -34,7 +35,7 @@ _HOMES = {
     "parameters": "dalembert.model.parameters", "symbolise": "dalembert.model.parameters",
     "substitute": "dalembert.model.parameters",
     "contacts": "dalembert.contact", "ContactSelection": "dalembert.contact",
-    "Dynamics": "dalembert.dynamics", "Kernel": "dalembert.native.kernel",
+    "Dynamics": "dalembert.dynamics", "Settings": "dalembert.dynamics", "Kernel": "dalembert.native.kernel",
     "Equations": "dalembert.formulations", "derive": "dalembert.formulations",
     "prove": "dalembert.proof", "verify": "dalembert.proof",
     "from_lagrangian": "dalembert.formulations", "from_sympy": "dalembert.formulations",
@@ -104,7 +105,7 @@ if TYPE_CHECKING:
     from dalembert.comparison.compare import compare
     from dalembert.constraints import GravityField, InverseSquare, OblatePlanet, coordinate_symbols
     from dalembert.contact import ContactSelection, contacts
-    from dalembert.dynamics import Dynamics
+    from dalembert.dynamics import Dynamics, Settings
     from dalembert.formats import (
         from_dh,
         load,
@@ -155,16 +156,16 @@ if TYPE_CHECKING:
 __all__ = [
     "Body", "Constraint", "Contact", "ContactSelection", "Dynamics", "Equations", "Event", "Force", "Frame", "Goal",
     "GravityField", "Ground", "Inertia", "InverseSquare", "Joint", "Kernel", "KroneckerFrame", "Limits", "Mechanism",
-    "Mimic", "MovingBodies", "MovingBodyFormula", "NoSlip", "OblatePlanet", "RolloutTask", "Shape", "SimulationError",
-    "Surface", "Trajectory", "Transform", "add_payload", "algebra", "algorithms", "along", "attach", "clip", "compare",
-    "constraints", "contacts", "control", "conventions", "coordinate_symbols", "derive", "equal", "errors", "for_each",
-    "formats", "formulations", "from_casadi", "from_dh", "from_lagrangian", "from_sympy", "grid", "identification",
-    "inverse_kinematics", "kernel", "less", "less_equal", "linalg", "load", "lock", "logical_and", "logical_not",
-    "logical_or", "maximum", "merge_fixed", "minimum", "model", "parameters", "pictures", "planning", "prove",
-    "read_at", "read_mjcf", "read_sdf", "read_srdf", "read_toml", "read_urdf", "read_xacro", "repeat", "reroot",
-    "rerooted_state", "rigid_body", "robots", "rollout", "samples", "scan", "select", "simulate", "simulation",
-    "substitute", "subtree", "sweep", "symbolise", "tracing", "verify", "view", "with_base", "with_gravity", "write_at",
-    "write_toml", "write_urdf",
+    "Mimic", "MovingBodies", "MovingBodyFormula", "NoSlip", "OblatePlanet", "RolloutTask", "Settings", "Shape",
+    "SimulationError", "Surface", "Trajectory", "Transform", "add_payload", "algebra", "algorithms", "along",
+    "attach", "clip", "compare", "constraints", "contacts", "control", "conventions", "coordinate_symbols", "derive",
+    "equal", "errors", "for_each", "formats", "formulations", "from_casadi", "from_dh", "from_lagrangian",
+    "from_sympy", "grid", "identification", "inverse_kinematics", "kernel", "less", "less_equal", "linalg", "load",
+    "lock", "logical_and", "logical_not", "logical_or", "maximum", "merge_fixed", "minimum", "model", "parameters",
+    "pictures", "planning", "prove", "read_at", "read_mjcf", "read_sdf", "read_srdf", "read_toml", "read_urdf",
+    "read_xacro", "repeat", "reroot", "rerooted_state", "rigid_body", "robots", "rollout", "samples", "scan",
+    "select", "simulate", "simulation", "substitute", "subtree", "sweep", "symbolise", "tracing", "verify", "view",
+    "with_base", "with_gravity", "write_at", "write_toml", "write_urdf",
 ]  # fmt: skip
 
 
@@ -182,6 +183,16 @@ if not TYPE_CHECKING:  # with it, type checkers would take every misspelt name f
         globals()[name] = value
         return value
 
+
+for _service, _place in {
+    "picture of a mechanism": "viewer.inline:thumbnail",
+    "picture of a motion": "viewer.inline:motion_html",
+    "view": "viewer:view",
+    "document of equations": "report.inline:equations_html",
+    "document of formulas": "report.inline:rows_html",
+    "convex shape of a mesh": "formats.hulls:convex",
+}.items():
+    _provide(_service, f"dalembert.{_place}")
 
 _ELSEWHERE = {
     "ConstrainedDynamics": "Dynamics, which has constraints and force elements, too",

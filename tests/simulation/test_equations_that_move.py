@@ -12,7 +12,6 @@ import dalembert as da
 from dalembert import control
 from dalembert.algebra import scalar
 from dalembert.errors import ArgumentError, FormatError, UnsupportedError
-from dalembert.model.identity import identify
 from dalembert.simulation import RolloutTask, load_trajectory
 
 CART = {"M": 1.3, "m": 0.4, "l": 0.6, "g": 9.81}
@@ -177,9 +176,9 @@ def test_two_equations_that_differ_in_one_number_never_share_a_kernel():
     steps = [da.rollout(x, [3.0], None, 500, 1e-4, parameters=values).final_q[0] for x in (one, other)]
     assert abs(ends[0] - ends[1]) > 1e-4
     np.testing.assert_allclose(steps, ends, atol=1e-6)
-    assert identify(one).digest != identify(other).digest
+    assert one.moving.digest != other.moving.digest
     tasks = [RolloutTask(x, 10, 1e-3, parameters=values) for x in (one, other)]
-    assert identify(tasks[0]).digest != identify(tasks[1]).digest
+    assert tasks[0].identity({}) != tasks[1].identity({})
 
 
 def test_keys_follow_the_order_of_parameters():

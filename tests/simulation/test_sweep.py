@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import dalembert as da
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, MissingExtraError, SimulationWarning
 from dalembert.formats import load
@@ -63,11 +64,11 @@ def test_every_format_gives_back_what_was_computed(tmp_path, kind):
             sweep(polynomial, points, tmp_path / "new", piece=8, format=kind)
         assert not (tmp_path / "new").exists()
         return
-    found = sweep(polynomial, points, tmp_path, piece=8, format=kind)
+    found = sweep(polynomial, points, tmp_path, piece=8, format=kind, version="polynomial")
     assert np.array_equal(found["value"], np.linspace(0, 1, 7)[:, None] ** 2 + np.arange(5.0))
     assert np.array_equal(found["pair"][2, 3], [np.linspace(0, 1, 7)[2], 3.0])
     calls.clear()
-    sweep(polynomial, points, tmp_path, piece=8, format=kind)
+    sweep(polynomial, points, tmp_path, piece=8, format=kind, version="polynomial")
     assert not calls
     if kind == "parquet":  # the folder is one table
         import pyarrow.dataset
@@ -118,14 +119,14 @@ def test_a_folder_without_results_is_free_and_one_with_results_is_not(tmp_path, 
     for wrong in (lambda p: {"value": p["z"]}, lambda p: {"value": np.ones((len(p["x"]), 3)), "more": np.ones(9)}):
         with pytest.raises(SweepError, match=r"2 of 2 pieces failed\. The first"):
             sweep(wrong, points, tmp_path, piece=2, format=kind)
-    right = partial(_half, number=2)
-    assert sweep(right, points, tmp_path, piece=2, format=kind)["value"].tolist() == [0, 0.5, 1, 1.5]
+    right, options = partial(_half, number=2), {"piece": 2, "format": kind}
+    assert sweep(right, points, tmp_path, version="half", **options)["value"].tolist() == [0, 0.5, 1, 1.5]
     with pytest.raises(ArgumentError, match="task differs"):
-        sweep(partial(_half, number=3), points, tmp_path, piece=2, format=kind)
+        sweep(partial(_half, number=3), points, tmp_path, version="third", **options)
     with pytest.raises(SweepError, match="1 of 2 pieces failed; the others are kept"):
-        sweep(_first_only, points, tmp_path / "other", piece=2, format=kind)
-    with pytest.raises(ArgumentError, match="task differs"):
-        sweep(right, points, tmp_path / "other", piece=2, format=kind)
+        sweep(_first_only, points, tmp_path / "other", **options)
+    with pytest.raises(ArgumentError, match=r"of a function.*not known.*version="):
+        sweep(right, points, tmp_path / "other", **options)
 
 
 def _half(points, number):
@@ -187,13 +188,13 @@ def test_pieces_with_other_names_or_shapes_are_refused(tmp_path):
 
 def test_restart_computes_only_what_is_missing(tmp_path):
     points = grid(x=np.arange(10.0), y=np.arange(10.0))
-    first = sweep(polynomial, points, tmp_path, piece=10)
+    first = sweep(polynomial, points, tmp_path, piece=10, version="polynomial")
     whole = first["value"]
     paths = first.store.paths()
     paths[3].unlink()
     paths[7].write_bytes(b"half a file")  # a crash in the middle of writing, on a bad day
     calls.clear()
-    again = sweep(polynomial, points, tmp_path, piece=10)
+    again = sweep(polynomial, points, tmp_path, piece=10, version="polynomial")
     assert calls == [10]
     with pytest.warns(SimulationWarning, match=r"piece-0000007.* another content.*computed anew"):
         assert np.array_equal(again["value"], whole)
@@ -201,13 +202,74 @@ def test_restart_computes_only_what_is_missing(tmp_path):
 
 
 def test_folder_of_another_sweep_is_refused(tmp_path):
-    sweep(polynomial, grid(x=np.arange(3.0), y=[0.0]), tmp_path)
+    points, known = grid(x=np.arange(3.0), y=[0.0]), {"version": "polynomial"}
+    sweep(polynomial, points, tmp_path, **known)
     with pytest.raises(ArgumentError, match="holds another sweep: points differs"):
-        sweep(polynomial, grid(x=np.arange(4.0), y=[0.0]), tmp_path)
+        sweep(polynomial, grid(x=np.arange(4.0), y=[0.0]), tmp_path, **known)
     with pytest.raises(ArgumentError, match="task differs"):
-        sweep(lambda points: {"value": points["x"]}, grid(x=np.arange(3.0), y=[0.0]), tmp_path)
+        sweep(lambda points: {"value": points["x"]}, points, tmp_path, version="x")
     with pytest.raises(ArgumentError, match="piece differs"):
-        sweep(polynomial, grid(x=np.arange(3.0), y=[0.0]), tmp_path, piece=2)
+        sweep(polynomial, points, tmp_path, piece=2, **known)
+
+
+def test_a_function_without_version_cannot_be_resumed_and_says_so(tmp_path):
+    points = grid(x=np.arange(3.0), y=[0.0])
+    sweep(polynomial, points, tmp_path)
+    with pytest.raises(ArgumentError, match=r"holds results of a function.*not known.*version="):
+        sweep(polynomial, points, tmp_path)
+
+
+BALL = da.contacts(
+    da.Mechanism(
+        "ball",
+        [da.Body("ball", da.Inertia.sphere(1.0, 0.1), collisions=[da.Shape.sphere(0.1)])],
+        [da.Joint("base", "free", "world", "ball")],
+    ),
+    friction=0.5,
+    stiffness=1e4,
+    damping=10.0,
+).mechanism
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"law": "convex"}, {"law": "compliant"}, {"contacts": ()}, {"include": ["damping"]}, {"optimise": 2},
+        {"wrenches": ["ball"]}, {"dtype": np.float32},
+    ],
+    ids=lambda other: next(iter(other)),
+)  # fmt: skip
+def test_motions_of_other_settings_are_another_sweep(tmp_path, other):
+    """A folder of one law of contact once gave its results as those of another."""
+    points = grid(**{"q.base.z": [0.3, 0.4]})
+    first = sweep(da.RolloutTask(da.Dynamics(BALL), steps=50), points, tmp_path)
+    again = sweep(da.RolloutTask(da.Dynamics(BALL), steps=50), points, tmp_path)
+    assert np.array_equal(first["q"], again["q"])
+    with pytest.raises(ArgumentError, match=r"(?s)task differs.*dynamics"):
+        sweep(da.RolloutTask(da.Dynamics(BALL, **other), steps=50), points, tmp_path)
+    with pytest.raises(ArgumentError, match=r"(?s)task differs.*steps"):
+        sweep(da.RolloutTask(da.Dynamics(BALL), steps=51), points, tmp_path)
+
+
+def test_options_of_a_task_act_and_are_recognised(tmp_path):
+    """Laws and functions given to the task itself; functions count by what they compute."""
+    points = grid(**{"q.base.z": [0.1]}, **{"v.base.vx": [1.0]})
+
+    def task(**options):
+        return da.RolloutTask(BALL, steps=50, **options)
+
+    rigid, convex = (sweep(task(law=law), points, tmp_path / law)["v"] for law in ("rigid", "convex"))
+    assert not np.allclose(rigid, convex, atol=1e-6)
+    free = da.Dynamics(BALL, contacts=())
+    one, same, other = (
+        da.RolloutTask(free, 5, control=f).identity({})
+        for f in (
+            lambda t, q, v: [t, 0, 0, 0, 0, 0],
+            lambda a, b, c: [a, 0, 0, 0, 0, 0],
+            lambda t, q, v: [1, 0, 0, 0, 0, 0],
+        )
+    )
+    assert one == same != other
 
 
 def sometimes(points):
@@ -258,7 +320,6 @@ def test_interrupted_sweep_goes_on_where_it_stopped(tmp_path, heard):
         (lambda f: grid(), "no points"),
         (lambda f: grid(x=np.zeros((0, 2))), "values along its first dimension"),
         (lambda f: samples(x=np.zeros(3), y=np.zeros(4)), "differ in number"),
-        (lambda f: sweep(threading.Lock().acquire, grid(x=[1.0]), f), "give the sweep version="),
         (lambda f: sweep(3, grid(x=[1.0]), f), "give a function of points"),
         (lambda f: sweep(polynomial, grid(x=[1.0], y=[1.0]), f, threads=0), "threads = 0"),
         (lambda f: sweep(polynomial, grid(x=[1.0], y=[1.0]), f, client="cluster"), "give a dask"),

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.dynamics import Dynamics
+from dalembert.dynamics import Dynamics, KernelTable
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.labels import unlabelled
 from dalembert.model.checks import shown
@@ -53,7 +53,7 @@ class DifferentiableRollout:
         for name, value in (("steps", steps), ("every", every)):
             if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
                 raise ArgumentError(f"{name} = {shown(value)}; it must be a positive integer")
-        if not isinstance(dynamics, Dynamics):
+        if not isinstance(dynamics, KernelTable):
             raise ArgumentError(f"a rollout takes a Dynamics, got a {type(dynamics).__name__}")
         heed("autodiff.rollout.DifferentiableRollout", dynamics)
         if dynamics.device != "cpu":

@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.autodiff.program import DifferentiableProgram
 from dalembert.cached import cached_property
-from dalembert.dynamics import Dynamics
+from dalembert.dynamics import Dynamics, KernelTable
 from dalembert.errors import ArgumentError
 
 REST = ("wrenches", "t", "parameters")
@@ -26,7 +26,7 @@ class DifferentiableDynamics(ABC):
     """
 
     def __init__(self, dynamics: Dynamics):
-        if not isinstance(dynamics, Dynamics):
+        if not isinstance(dynamics, KernelTable):
             raise ArgumentError(
                 f"{type(self).__name__} takes a Dynamics, got a {type(dynamics).__name__}; a mechanism becomes one by "
                 "Dynamics(mechanism)"
@@ -112,14 +112,17 @@ class QuantityInputs:
 
 def differentiable(dynamics: Dynamics, quantity: str, options: dict[str, Any]) -> DifferentiableProgram:
     """A quantity with its derivatives; remembered by the dynamics."""
-    place = ("differentiable", quantity, repr(sorted(options.items(), key=str)))
-    if place not in dynamics.made:
-        kernel = dynamics.kernel(quantity, **options)
-        dynamics.made[place] = DifferentiableProgram(
-            quantity, kernel.inputs, kernel.outputs, lambda: kernel.program, dynamics.key(quantity, **options),
-            dynamics.dtype, dynamics.device, kernel=kernel,
-        )  # fmt: skip
-    return dynamics.made[place]
+    chosen = dynamics.quantity(quantity).chosen(quantity, options)
+    found: DifferentiableProgram = dynamics.remembered(_differentiable, quantity, tuple(chosen.items()))
+    return found
+
+
+def _differentiable(dynamics: Dynamics, quantity: str, options: tuple[tuple[str, Any], ...]) -> DifferentiableProgram:
+    kernel, key = dynamics.kernel(quantity, **dict(options)), dynamics.key(quantity, **dict(options))
+    return DifferentiableProgram(
+        quantity, kernel.inputs, kernel.outputs, lambda: kernel.program, key, dynamics.dtype, dynamics.device,
+        kernel=kernel,
+    )  # fmt: skip
 
 
 def batch_shape(name: str, ports: Sequence[Any], arrays: Sequence[Any]) -> tuple[int, ...]:

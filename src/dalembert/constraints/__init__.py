@@ -18,7 +18,7 @@ from dalembert.constraints.forces import ForceSet, generalised_forces
 from dalembert.constraints.gravity_fields import GravityField, InverseSquare, OblatePlanet
 from dalembert.constraints.rows import ConstraintSet, Row, Rows, constraint_rows
 from dalembert.constraints.state import State
-from dalembert.constraints.user import coordinate_symbols
+from dalembert.model.user_function import coordinate_symbols
 
 __all__ = [
     "ConstraintSet", "ForceSet", "GravityField", "InverseSquare", "OblatePlanet", "Row", "Rows", "State",

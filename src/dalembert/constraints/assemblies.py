@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.constraints.closure import DAMPINGS, LONGEST_STEP, RESTARTS, free_velocities
+from dalembert.constraints.closure import DAMPINGS, LONGEST_STEP, RESTARTS, assemble, free_velocities
 from dalembert.constraints.loops import HALF_TURNS
 from dalembert.constraints.rank import Decomposition
 from dalembert.errors import ArgumentError, SingularityError
@@ -57,9 +57,9 @@ class AssembledStates:
         return f"{self.status.size} states: {found}"
 
 
-def assemble_all(
+def assemble_states(
     system: Constrained,
-    q: Any,
+    q: Any = None,
     t: Any = 0.0,
     keep: Sequence[str] = (),
     *,
@@ -70,19 +70,30 @@ def assemble_all(
     seed: int = 0,
     progress: bool | None = None,
 ) -> AssembledStates:
-    """Positions that satisfy the constraints, for every state and design of a batch, each from its own start alone.
+    """Positions that satisfy the constraints for many starts, times and designs, with a status for every one of them.
+
+    Each is found from its own start alone, so that neighbours may be assembled in different ways, elbow up and elbow
+    down, all ``"assembled"``. To follow one of them over a turn, begin each angle at the positions found for the one
+    before; :meth:`assembly_modes` lists them at one angle.
 
     Args:
-        q: where to start, (..., nq), or by joint name.
+        q: where to start, (..., nq), or by joint name; the reference by default, also for joints that are left out.
+        t: time, s, (...).
         keep: joints whose positions must not change.
         parameters: values of the parameters, (..., p) or by name; those of the system by default.
         tolerance: largest residual, rad or lengths of the loop, and relative to the largest coordinate where that
             exceeds one.
         iterations: largest number of steps from each start.
         restarts: number of other starts, for those states only that the given one leads nowhere.
+        seed: of the other starts.
         progress: show progress on standard error; by default on a terminal, if it takes long.
     """
-    mechanism = system.mechanism
+    parameters, mechanism = system.design(parameters), system.mechanism
+    if parameters is not None and not np.isfinite(system.parameter_values).all():
+        # Units of rows need numbers: those of the first.
+        first = parameters.reshape(-1, parameters.shape[-1])[0].tolist()
+        system = system.replace(parameters=dict(zip(system.parameter_names, first)))
+    q = system.reference if q is None else q
     tolerance, iterations = expect_real(tolerance, "tolerance", 0), expect_whole(iterations, "iterations")
     restarts, seed = expect_whole(restarts, "restarts"), expect_whole(seed, "seed", high=2**64)
     start, clock, values, batch = _states(system, q, t, parameters)
@@ -103,6 +114,60 @@ def assemble_all(
         found.reshape(*batch, mechanism.nq), (status == ASSEMBLED).reshape(batch), status.reshape(batch),
         residual.reshape(batch),
     )  # fmt: skip
+
+
+def assemble_mechanism(
+    system: Constrained,
+    q: Any = None,
+    t: Any = 0.0,
+    keep: Sequence[str] = (),
+    *,
+    parameters: Any = None,
+    **options: Any,
+) -> np.ndarray:
+    """Positions that satisfy the constraints, downhill from the given ones, or else from others around them; any
+    batch shape. SingularityError where there is a state from which none are found; :meth:`assemblies` gives every
+    state a status instead.
+
+    Args:
+        q: where to start; the reference by default, also for joints that are left out where it is given by joint
+            name. Which of several assemblies is found depends on it.
+        t: time, s.
+        keep: joints whose positions must not change.
+        parameters: values of the parameters, (..., p) or by name: a batch of designs; those of the system by default.
+        options: of :func:`dalembert.constraints.closure.assemble`: ``tolerance``, ``iterations``, ``restarts``
+            (0: only downhill from the given ones) and ``seed``.
+    """
+    start = system.reference if q is None else q
+    start = named_positions(system.mechanism, start, "q", system.reference)
+    if parameters is None and np.ndim(start) < 2 and np.ndim(t) == 0:
+        return assemble(system, start, t, keep, **options)
+    found = assemble_states(system, start, t, keep, parameters=parameters, **options)
+    if not found.assembled.all():
+        where = tuple(np.argwhere(~found.assembled)[0].tolist())
+        which = f"state {list(where)} of the batch" if where else "this design"
+        many = f"{np.count_nonzero(~found.assembled)} of {found.assembled.size} states; " if where else ""
+        raise SingularityError(
+            f"{system.mechanism.name!r} cannot be assembled: {many}{which} is {found.status[where]!s}, residual "
+            f"{found.residual[where]:.3g} rad or lengths of the loop",
+            argument="parameters" if parameters is not None else "q",
+            remedy="assemblies(...) gives positions of those that can be, and a status for every one",
+        )
+    return found.q
+
+
+def residual(system: Constrained, q: Any, t: float = 0.0, *, parameters: Any = None) -> dict[str, np.ndarray]:
+    """Residuals of the constraints on positions, by name of the constraint: m, and of angles x sin(x).
+
+    Of a distance d that should be L, it is (d^2 - L^2) / 2L, which is d - L where that is small.
+
+    Args:
+        q: positions.
+        t: time, s.
+        parameters: values of the parameters, (..., p) or by name; those of the system by default.
+    """
+    phi = system.evaluate("positions", q, t, parameters=system.design(parameters))[0]
+    return {name: phi[..., system.constraints.slice(name)] for name in system.constraints.info}
 
 
 def _states(

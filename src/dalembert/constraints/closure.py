@@ -251,6 +251,7 @@ def assembly_modes(
         q: positions of the held joints, and the first start; the reference by default.
         keep: joints whose positions are held; enough of them that assemblies are isolated points. Those where others
             can move nevertheless are left out, with a warning.
+        starts: how many are tried.
         spread: standard deviation of the random starts, m or rad; of a mechanism larger than a metre, its longest
             distance or rad.
         seed: of the random starts.

@@ -76,5 +76,17 @@ class Constrained(Protocol):
     def analyse(self, q: Any, t: float = 0.0, *, v: Any = None) -> Analysis:
         """Degrees of freedom, redundancy and singularity at a position."""
 
+    def replace(self, **changes: Any) -> Any:
+        """The same with other settings."""
+
+    def for_design(self, parameters: Any) -> Any:
+        """The same with other values of its parameters."""
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]: ...
+
+    @property
+    def parameter_values(self) -> np.ndarray: ...
+
     def velocity_names(self) -> tuple[str, ...]:
         """A name for every velocity."""

@@ -44,7 +44,7 @@ class ForceSet:
 
     def __init__(self, mechanism: Mechanism, names: Sequence[str] | str = "all"):
         self.mechanism = mechanism
-        self.names = self.chosen = _chosen(mechanism, names)
+        self.names = self.chosen = chosen_elements(mechanism, names)
         self.programs: dict[str, Program] = {}
         for item in self._items(mechanism):
             if item.function is not None:
@@ -122,7 +122,12 @@ def _refuse_idle(mechanism: Mechanism, item: Force) -> None:
         )
 
 
-def _chosen(mechanism: Mechanism, names: Sequence[str] | str) -> tuple[str, ...]:
+def chosen_elements(mechanism: Mechanism, names: Sequence[str] | str) -> tuple[str, ...]:
+    """Names of force elements; an error for one that there is not.
+
+    Args:
+        names: those that act, or ``"all"``.
+    """
     known = tuple(item.name for item in mechanism.forces)
     if isinstance(names, str) and names == "all":
         return known

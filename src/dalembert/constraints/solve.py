@@ -30,6 +30,7 @@ from dalembert.constraints.state import States
 from dalembert.constraints.violation import DRIFT_LIMIT, refuse_far, relative_violation, violation
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model.checks import expect_choice, expect_names, expect_real
+from dalembert.model.consumers import heed
 from dalembert.model.names import named_positions
 from dalembert.text.layout import counted
 
@@ -296,6 +297,46 @@ def _least_energy(M: np.ndarray, G: np.ndarray, missing: np.ndarray) -> Solution
         ):
             break
     return found
+
+
+def solve_states(
+    system: Constrained,
+    q: Any,
+    v: Any,
+    tau: Any,
+    t: Any = 0.0,
+    *,
+    method: str = "projection",
+    tolerance: float | None = None,
+    wrenches: Any = None,
+    damping: float = 0.0,
+    parameters: Any = None,
+) -> Solution:
+    """Accelerations and multipliers at any position, also where rows are redundant or lose rank; any batch shape.
+
+    At a singular position the rows that are left do not determine the motion: accelerations are those of least
+    constraint among the ones they allow, and need not be the limit along any motion through that position.
+
+    Args:
+        q: positions.
+        v: velocities that satisfy the constraints.
+        tau: generalised forces of the drives.
+        t: time, s.
+        method: one of :data:`METHODS`. Where masses differ by many powers of ten, ``"udwadia-kalaba"`` loses most
+            digits.
+        tolerance: below this fraction of the largest, singular values count as zero, whatever their number; by
+            default below 1e-9, and those beyond the rank around the reference, at states that violate the
+            constraints by e, below 100 sqrt(e), at most 1e-2, so that redundant rows stay so there.
+        wrenches: on the frames that have any, (..., frames, 6); zero by default.
+        damping: of singular values below this part of the largest less is demanded the smaller they are.
+        parameters: values of the parameters, (..., p) or by name; those of the system by default.
+    """
+    heed("Dynamics.solve", system)
+    own = system.for_design(parameters)
+    M, f, G, gamma = own.evaluate("terms", q, v, tau, t, wrenches=wrenches)
+    if tolerance is not None:
+        return solve(M, G, f, gamma, method, tolerance, damping=damping)
+    return solve(M, G, f, gamma, method, known=own.known(q, t), damping=damping)
 
 
 def project_velocity(

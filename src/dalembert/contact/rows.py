@@ -134,8 +134,8 @@ class ContactSet:
         varied: Sequence[str] = (),
     ):
         self.mechanism, self._varied = mechanism, frozenset(varied)
-        self.names = _chosen(mechanism, contacts)
-        self.limited = limited(mechanism, limits)
+        self.names = chosen_contacts(mechanism, contacts)
+        self.limited = limited_joints(mechanism, limits)
         dry = joint_forces(mechanism, ("friction",)).friction if friction else None
         rough = {
             k
@@ -335,7 +335,12 @@ def _unit(mechanism: Mechanism, k: int) -> str:
     return "angle"
 
 
-def _chosen(mechanism: Mechanism, contacts: Sequence[str] | str) -> tuple[str, ...]:
+def chosen_contacts(mechanism: Mechanism, contacts: Sequence[str] | str) -> tuple[str, ...]:
+    """Names of contacts, in the order of the mechanism; an error for one that there is not.
+
+    Args:
+        contacts: those that may close, or ``"all"``.
+    """
     known = [item.name for item in mechanism.contacts]
     if isinstance(contacts, str) and contacts == "all":
         return tuple(known)
@@ -347,11 +352,11 @@ def _chosen(mechanism: Mechanism, contacts: Sequence[str] | str) -> tuple[str, .
     return tuple(name for name in known if name in names)
 
 
-def limited(mechanism: Mechanism, limits: Sequence[str] | str) -> tuple[str, ...]:
-    """Joints whose ranges end in stops: of one degree, with at least one finite end.
+def limited_joints(mechanism: Mechanism, limits: Sequence[str] | str) -> tuple[str, ...]:
+    """Names of joints of one degree with at least one finite end; an error for others.
 
     Args:
-        limits: their names, or ``"all"``.
+        limits: those whose ranges end in stops, or ``"all"``.
     """
     ranged = [
         joint.name

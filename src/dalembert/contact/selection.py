@@ -11,12 +11,12 @@ from typing import Any
 from dalembert.cached import cached_property
 from dalembert.contact.geometry import is_supported, no_pair, point_names
 from dalembert.errors import ArgumentError, FormatError
-from dalembert.formats.hulls import convex
 from dalembert.model import WORLD, Contact, Ground, Mechanism, Shape, Surface
 from dalembert.model.checks import expect, expect_items, shown
 from dalembert.model.contact import rigidly_joined
 from dalembert.model.display import contact_words
 from dalembert.model.surface import combined, numbers_of
+from dalembert.services import ask
 from dalembert.text.layout import columns_with_text, counted
 from dalembert.text.suggest import hint
 
@@ -255,7 +255,7 @@ class _Touching:
         if shape.kind != "mesh" or (shape.vertices and len(shape.vertices) <= self.vertices):
             return shape
         try:
-            found, error = convex(shape, self.folder, self.vertices)
+            found, error = ask("convex shape of a mesh", shape, self.folder, self.vertices)
         except FormatError as problem:
             why = f"its mesh {shape.mesh!r} cannot be used: {problem.message}; a capsule, a box or points would serve"
             self.left_out.append(LeftOut(name, why))

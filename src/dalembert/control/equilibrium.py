@@ -15,7 +15,6 @@ from dalembert.constraints.violation import INCONSISTENT
 from dalembert.control.linear import dynamics_of, motors_of
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, ModelWarning, SingularityError, UnsupportedError
-from dalembert.formulations.motion import DerivedDynamics
 from dalembert.kinematics import manifold
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_real
@@ -112,7 +111,7 @@ def equilibrium(
         )
     tau = np.zeros(model.nv)
     tau[motors] = forces
-    if isinstance(dynamics, DerivedDynamics):
+    if dynamics.equations is not None:
         tau = _inputs(dynamics, q, speed, tau, problem.last if isinstance(problem, _Tree) else ())
     stable = None
     if dynamics.is_tree and not speed.any():
@@ -122,7 +121,7 @@ def equilibrium(
     return Equilibrium(q, speed, tau, residual, stable)
 
 
-def _inputs(dynamics: DerivedDynamics, q: np.ndarray, v: np.ndarray, tau: np.ndarray, last: tuple[Any, ...]) -> Any:
+def _inputs(dynamics: Any, q: np.ndarray, v: np.ndarray, tau: np.ndarray, last: tuple[Any, ...]) -> Any:
     """The inputs of equations that give generalised forces."""
     count = len(dynamics.input_names)
     D = np.array([dynamics.input_forces(q, v, unit, *last) for unit in np.eye(count)]).reshape(count, len(v)).T

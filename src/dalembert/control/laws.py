@@ -17,7 +17,7 @@ from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.triangular import factor, inverse
-from dalembert.dynamics import Dynamics
+from dalembert.dynamics import Dynamics, KernelTable
 from dalembert.errors import ArgumentError
 from dalembert.kinematics.manifold import difference
 from dalembert.model.checks import expect_choice, expect_real, real_array, shown
@@ -160,7 +160,7 @@ def operational_space(
     return _kernel(dynamics, "operational_space", extra, (*names, "q_ref", "posture_kp", "posture_kd"), options, law)
 
 
-def tree_dynamics(law: str, mechanism: Moving, driven_base: bool) -> Dynamics:
+def tree_dynamics(law: str, mechanism: Moving, driven_base: bool) -> Any:
     """The dynamics that a law is made of; what these laws are not for is refused.
 
     Args:
@@ -169,7 +169,7 @@ def tree_dynamics(law: str, mechanism: Moving, driven_base: bool) -> Dynamics:
         driven_base: whether a free joint is driven.
     """
     given = movable(mechanism)
-    found = given if isinstance(given, Dynamics) else Dynamics(given)
+    found = given if isinstance(given, KernelTable) else Dynamics(given)
     if found.input_names != found.velocity_names() or found.takes_time != (not found.is_tree):
         raise ArgumentError(
             f"{found.mechanism.name!r}: these laws need equations without explicit time whose inputs act on the rates "

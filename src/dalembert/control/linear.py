@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.dynamics import Dynamics
+from dalembert.dynamics import Dynamics, KernelTable
 from dalembert.dynamics.linearization import LinearModel
 from dalembert.errors import ArgumentError, SingularityError
-from dalembert.formulations.motion import DerivedDynamics
 from dalembert.labels import names_of
 from dalembert.model import Mechanism
 from dalembert.model.checks import real_array, shown
@@ -88,9 +87,9 @@ def linearize(
     )  # fmt: skip
 
 
-def _holding(dynamics: Dynamics, q: np.ndarray, v: np.ndarray, last: tuple[Any, ...]) -> np.ndarray:
+def _holding(dynamics: Any, q: np.ndarray, v: np.ndarray, last: tuple[Any, ...]) -> np.ndarray:
     """Generalised forces that hold a tree still; the inputs of equations as far as these drive all that they reach."""
-    if not isinstance(dynamics, DerivedDynamics):
+    if dynamics.equations is None:
         return dynamics.bias(q, v, *last)
     zero = np.zeros(len(v))
     needed = dynamics.inverse_dynamics(q, v, zero, *last)
@@ -99,7 +98,7 @@ def _holding(dynamics: Dynamics, q: np.ndarray, v: np.ndarray, last: tuple[Any, 
     return np.linalg.lstsq(D, needed, rcond=None)[0]
 
 
-def state_names(dynamics: Dynamics) -> tuple[str, ...]:
+def state_names(dynamics: Any) -> tuple[str, ...]:
     """What the states of a linear model are called: positions along velocities, then rates; with speeds of their own
     coordinates, then speeds.
 
@@ -112,7 +111,7 @@ def state_names(dynamics: Dynamics) -> tuple[str, ...]:
     return (*names, *(f"{name} rate" for name in names))
 
 
-def inputs_of(dynamics: Dynamics, given: Sequence[str] | None) -> list[int]:
+def inputs_of(dynamics: Any, given: Sequence[str] | None) -> list[int]:
     """Which entries of tau have a motor.
 
     Args:
@@ -123,7 +122,7 @@ def inputs_of(dynamics: Dynamics, given: Sequence[str] | None) -> list[int]:
     return motors_of(dynamics.mechanism, given)
 
 
-def dynamics_of(mechanism: Moving, include: Sequence[str] = (), parameters: Any = None) -> Dynamics:
+def dynamics_of(mechanism: Moving, include: Sequence[str] = (), parameters: Any = None) -> Any:
     """The dynamics of a mechanism, or those given, if they fit.
 
     Args:
@@ -135,7 +134,7 @@ def dynamics_of(mechanism: Moving, include: Sequence[str] = (), parameters: Any 
     mechanism = movable(mechanism)
     if isinstance(mechanism, Mechanism):
         return Dynamics(mechanism, include=include, parameters=[name for name in names_of(parameters) if "." in name])
-    if not isinstance(mechanism, Dynamics):
+    if not isinstance(mechanism, KernelTable):
         raise ArgumentError(f"got {type(mechanism).__name__}; give a Mechanism, Equations or the Dynamics of either")
     if include not in ((), tuple(mechanism.include)):
         raise ArgumentError(f"include = {include}, but the given dynamics was made with {mechanism.include}")

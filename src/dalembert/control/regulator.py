@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.control.linear import LinearModel, forces_of, indices_of, inputs_of, motors_of, state_names
-from dalembert.dynamics import Dynamics
+from dalembert.dynamics import KernelTable
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.kinematics import manifold
 from dalembert.model import Mechanism
@@ -136,9 +136,9 @@ def state_feedback(
         states: names of the n entries of x, as in :class:`LinearModel`; by default all 2 nv of a tree.
     """
     mechanism = movable(mechanism)
-    if not isinstance(mechanism, (Mechanism, Dynamics)):
+    if not isinstance(mechanism, (Mechanism, KernelTable)):
         raise ArgumentError(f"got {type(mechanism).__name__}; give a Mechanism, Equations or the Dynamics of either")
-    dynamics = mechanism if isinstance(mechanism, Dynamics) else None
+    dynamics = mechanism if isinstance(mechanism, KernelTable) else None
     model = mechanism if isinstance(mechanism, Mechanism) else mechanism.mechanism
     names = velocity_names(model)
     nv = model.nv if dynamics is None else len(dynamics.input_names)

@@ -1,5 +1,7 @@
 """Mechanism + constraints + algorithms + compiler -> kernels.
 
+settings         everything that decides what a Dynamics computes, as one value
+kernel_table     quantities as kernels: what the dynamics of mechanisms and of equations share
 facade           Dynamics: every quantity of a mechanism as a kernel, and what is computed with them in NumPy
 quantity         what a quantity is, and the setting it is computed in
 catalogue        all quantities by name
@@ -17,9 +19,11 @@ from dalembert.dynamics.attitude_coordinates import AttitudeCoordinates
 from dalembert.dynamics.catalogue import ALL_QUANTITIES, CONSTRAINT_QUANTITIES, QUANTITIES, TASK_QUANTITIES
 from dalembert.dynamics.facade import Dynamics
 from dalembert.dynamics.frame_quantity import FrameQuantity
+from dalembert.dynamics.kernel_table import KernelTable
 from dalembert.dynamics.quantity import Quantity, Setting
+from dalembert.dynamics.settings import Settings
 
 __all__ = [
     "ALL_QUANTITIES", "CONSTRAINT_QUANTITIES", "QUANTITIES", "TASK_QUANTITIES", "AttitudeCoordinates", "Dynamics",
-    "FrameQuantity", "Quantity", "Setting",
+    "FrameQuantity", "KernelTable", "Quantity", "Setting", "Settings",
 ]  # fmt: skip

@@ -25,6 +25,7 @@ from dalembert.constraints.state import States
 from dalembert.constraints.violation import refuse_far
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model.checks import expect_names, real_array
+from dalembert.model.consumers import heed
 from dalembert.text.layout import counted
 
 if TYPE_CHECKING:
@@ -64,11 +65,34 @@ class Drives:
         return f"forces of drives {np.array2string(self.tau, precision=6)}, {self.criterion}"
 
 
-def drive_forces(system: Dynamics, state: States, actuated: Sequence[str], weights: Sequence[float] | None) -> Drives:
-    """Forces of the drives that produce a motion of a constrained mechanism.
+def drive_forces(
+    system: Dynamics,
+    q: Any,
+    v: Any,
+    a: Any,
+    t: Any = 0.0,
+    *,
+    actuated: Sequence[str],
+    weights: Sequence[float] | None = None,
+    parameters: Any = None,
+) -> Drives:
+    """Forces of the drives for a motion, any batch shape; with surplus drives, of least sum of (tau / weight)^2.
 
-    For the arguments see :meth:`dalembert.dynamics.Dynamics.drive_forces`.
+    What a constraint ``motion`` moves needs no drive; :meth:`reactions` has the torque of its motor.
+
+    Args:
+        q: positions that satisfy the constraints; more than 1e-3 m or rad off them is refused.
+        v: velocities that satisfy the constraints; likewise.
+        a: accelerations that satisfy the constraints; what differences of samples lose, up to a hundredth of what a
+            row is the sum of, is made up for as by :meth:`project_acceleration`, which leaves the drives as they
+            are.
+        t: time, s.
+        actuated: names of the driven joints, or of single velocities (see :meth:`velocity_names`).
+        weights: one per driven velocity, larger for stronger drives; all equal by default.
+        parameters: values of the parameters, (..., p) or by name; those of this Dynamics by default.
     """
+    heed("Dynamics.drive_forces", system)
+    state = States(system.mechanism, q, {"v": v, "a": a}, t, system.design(parameters))
     actuated = expect_names(actuated, "drive_forces, actuated")
     if twice := sorted({name for name in actuated if actuated.count(name) > 1}):
         raise ArgumentError(f"drive_forces, actuated: {', '.join(map(repr, twice))} is named twice")

@@ -31,7 +31,7 @@ from dalembert.tracing.program import Program
 from dalembert.tracing.trace import trace
 
 if TYPE_CHECKING:
-    from dalembert.dynamics.facade import Dynamics
+    pass
 
 Output = str | tuple[str, Mapping[str, Any]]
 """A quantity, or a quantity with its options."""
@@ -48,7 +48,7 @@ COMPONENTS = ("fx", "fy", "fz", "mx", "my", "mz")
 
 
 def functional_unit(
-    dynamics: Dynamics, name: str | None, outputs: Sequence[Output], q: np.ndarray, v: np.ndarray
+    dynamics: Any, name: str | None, outputs: Sequence[Output], q: np.ndarray, v: np.ndarray
 ) -> FunctionalUnit:
     """The unit of a mechanism; names that FMI does not allow are changed, and a warning lists them.
 
@@ -114,7 +114,7 @@ def functional_unit(
 # ----------------------------------------------------------------------------------------------------------- variables
 
 
-def _states(dynamics: Dynamics, q: np.ndarray, v: np.ndarray) -> Iterator[Variable]:
+def _states(dynamics: Any, q: np.ndarray, v: np.ndarray) -> Iterator[Variable]:
     m = dynamics.mechanism
     placed = [joint for joint in m.joints if joint.nq]
     for (name, unit), start in zip((part for joint in placed for part in position_parts(joint)), q):
@@ -180,7 +180,7 @@ class _Chosen:
                 yield Variable(name + at, OUTPUT_UNITS.get(port.name, ""))
 
 
-def _output(dynamics: Dynamics, given: Any) -> _Chosen:
+def _output(dynamics: Any, given: Any) -> _Chosen:
     quantity, options = given if isinstance(given, tuple) and len(given) == 2 else (given, {})
     if not isinstance(quantity, str) or not isinstance(options, Mapping):
         raise ArgumentError(
@@ -202,7 +202,7 @@ def _output(dynamics: Dynamics, given: Any) -> _Chosen:
 # ------------------------------------------------------------------------------------------------------------- programs
 
 
-def _compute(dynamics: Dynamics, chosen: Sequence[_Chosen], places: _Places) -> Program:
+def _compute(dynamics: Any, chosen: Sequence[_Chosen], places: _Places) -> Program:
     """z -> [rates of the states, outputs]."""
     tree = dynamics.mechanism.tree
     forward = dynamics.program("forward_dynamics")
@@ -222,7 +222,7 @@ def _compute(dynamics: Dynamics, chosen: Sequence[_Chosen], places: _Places) -> 
     return optimise(trace(compute, {"z": (places.size,)}, "rates", "f"))
 
 
-def _correct(dynamics: Dynamics, places: _Places) -> Program:
+def _correct(dynamics: Any, places: _Places) -> Program:
     """z -> states one step of Newton's method nearer to the constraints, the shortest in the metric of kinetic energy:
 
     dq = M^-1 G^T (G M^-1 G^T)^-1 (-phi),   dv = M^-1 G^T (G M^-1 G^T)^-1 (rate - G v).
@@ -257,7 +257,7 @@ def _correct(dynamics: Dynamics, places: _Places) -> Program:
 
 
 def write(
-    dynamics: Dynamics,
+    dynamics: Any,
     path: str | Path,
     version: int | str,
     name: str | None,
@@ -296,7 +296,7 @@ def write(
     write_fmu(unit, expect_path(path, "fmu, path"), wanted, binary)
 
 
-def _start(dynamics: Dynamics, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
+def _start(dynamics: Any, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
     """Positions and velocities that satisfy the constraints."""
     m = dynamics.mechanism
     position = dynamics.reference if q is None else named_positions(m, q, "q", dynamics.reference, batch=False)

@@ -36,6 +36,7 @@ from dalembert.dynamics.quantity import Setting
 from dalembert.errors import ArgumentError, MissingExtraError, SingularityError
 from dalembert.kinematics.manifold import position_rate, tangent_rate
 from dalembert.model.checks import expect, expect_names, expect_real, real_array
+from dalembert.model.consumers import heed
 from dalembert.model.names import as_names, velocity_names
 from dalembert.text.layout import counted, matrix_lines
 from dalembert.text.tables import TextTable, as_html
@@ -249,12 +250,30 @@ def derivatives(s: Setting, q: Any, v: Any, a: Any, multipliers: Any, t: Any) ->
 
 
 def linear_model(
-    system: Dynamics, state: States, positions: Sequence[str] | None, speeds: Sequence[str] | None
+    system: Dynamics,
+    q: Any,
+    v: Any,
+    tau: Any,
+    t: Any = 0.0,
+    *,
+    positions: Sequence[str] | None = None,
+    speeds: Sequence[str] | None = None,
 ) -> LinearModel:
-    """The reduced linearization; of several states, all in the coordinates that are chosen at the first.
+    """State matrices reduced to independent positions and speeds, at one state or along a motion (any batch).
 
-    For the arguments see :meth:`dalembert.dynamics.Dynamics.linear_model`.
+    Of several states all are in the coordinates that are chosen at the first.
+
+    Args:
+        q: positions that satisfy the constraints.
+        v: velocities that satisfy the constraints.
+        tau: generalised forces of the drives.
+        t: time, s.
+        positions: names of the independent positions (see :meth:`velocity_names`), or of joints for all of
+            theirs; by default chosen for good condition at the first state.
+        speeds: names of the independent speeds; likewise.
     """
+    heed("Dynamics.linear_model", system)
+    state = States(system.mechanism, q, {"v": v, "tau": tau}, t)
     found: list[LinearModel] = []
     for one in state:
         found.append(_linearized(system, one, positions, speeds))

@@ -27,6 +27,7 @@ from dalembert.kinematics import motion, pose
 from dalembert.model import WORLD, Joint, Mechanism
 from dalembert.model.checks import expect, real_array
 from dalembert.model.constraint import Constraint
+from dalembert.model.consumers import heed
 
 if TYPE_CHECKING:
     from dalembert.dynamics.facade import Dynamics
@@ -207,12 +208,33 @@ class ReactionAxes:
 
 
 def find_reactions(
-    system: Dynamics, q: Any, v: Any, tau: Any, t: Any, axes: str | None, point: Sequence[float] | None
+    system: Dynamics,
+    q: Any,
+    v: Any,
+    tau: Any,
+    t: Any = 0.0,
+    *,
+    axes: str | None = None,
+    point: Sequence[float] | None = None,
 ) -> dict[str, Reaction]:
-    """The reactions of all joints and of all constraints between frames, by name.
+    """Force and moment of every joint and every constraint between frames, by name; any batch shape.
 
-    For the arguments see :meth:`dalembert.dynamics.Dynamics.reactions`.
+    Where a joint and a constraint share a name, their keys are ``joint:pin``, ``constraint:pin``. What has no place
+    between bodies - couplings, mimic joints, given motions, users' laws and generalised forces - acts as if drives in
+    the joints did it, and is part of what these transmit; so forces between the teeth of gears are not in here.
+
+    Args:
+        q: positions that satisfy the constraints; more than 1e-3 m or rad off them is refused, less is taken for
+            drift, and forces are off by as much, or, near singular positions, by that over the distance from them.
+        v: velocities that satisfy the constraints; likewise.
+        tau: generalised forces of the drives.
+        t: time, s.
+        axes: a frame in whose axes all components are given, ``"world"`` for instance; by default each joint's
+            child, and each constraint's frame a (b for rolling).
+        point: about which moments are given, components in ``axes`` from its origin; by default the origin of the
+            frame acted upon.
     """
+    heed("Dynamics.reactions", system)
     mechanism = system.mechanism
     if axes is not None:
         expect(axes, str, "reactions, axes")
@@ -222,7 +244,7 @@ def find_reactions(
     batch = solution.a.shape[:-1]
     q = np.broadcast_to(np.asarray(q, dtype=float), (*batch, mechanism.nq))
     refuse_far(system, q, np.asarray(v, dtype=float), np.asarray(t, dtype=float), "reactions")
-    joints, loops = system.evaluate("reactions", q, v, solution.a, solution.multipliers, t)
+    joint_loads, loop_loads = system.evaluate("reactions", q, v, solution.a, solution.multipliers, t)
     joint_changes, loop_changes = _changes(system, q, t)
     child_axes, child_points, loop_axes, loop_points = system.evaluate("places", q)
     view = None if axes is None else _view(mechanism, q, axes, point)
@@ -230,13 +252,13 @@ def find_reactions(
     for k, joint in enumerate(mechanism.joints):
         words = (reaction_name(mechanism, joint), joint.child, joint.parent, joint.child)
         place = child_axes[..., k, :, :], child_points[..., k, :]
-        found[words[0]] = _shown(words, *place, joints[..., k, :], joint_changes[..., k, :], view)
+        found[words[0]] = _shown(words, *place, joint_loads[..., k, :], joint_changes[..., k, :], view)
     for k, item in enumerate(mechanism.constraints):
         if between_frames(item):
             on, by = acted_and_acting(item)
             words = (reaction_name(mechanism, item), on[0], by[0], f"{item.name}'s frame on {by[0]}")
             place = loop_axes[..., k, :, :], loop_points[..., k, :]
-            found[words[0]] = _shown(words, *place, loops[..., k, :], loop_changes[..., k, :], view)
+            found[words[0]] = _shown(words, *place, loop_loads[..., k, :], loop_changes[..., k, :], view)
     return found
 
 

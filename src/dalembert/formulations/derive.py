@@ -99,7 +99,9 @@ def derive(
     origin = mechanism if isinstance(mechanism, Mechanism) else None
     omitted = () if origin is None else left_out(origin, include, elements)
     reference = options.get("reference")
-    return replace(found, omitted=omitted, gravity_field=field, reference=reference, mechanism=origin)
+    return replace(
+        found, omitted=omitted, include=tuple(include), gravity_field=field, reference=reference, mechanism=origin
+    )
 
 
 def _check_options(method: str, options: dict[str, Any]) -> None:

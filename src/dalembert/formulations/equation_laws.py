@@ -121,7 +121,7 @@ def held_against(mechanism: Mechanism, equations: Equations) -> Agreement:
     if equations.scope.fixed:
         return Agreement(equations.name, STATES, (), (f"{DOCUMENT}: {', '.join(equations.scope.fixed)} given",))
     route = "kane" if equations.method == "newton-euler" else "newton-euler"
-    include = () if any(what.startswith("armature ") for what in equations.omitted) else ("armature",)
+    include = () if equations.without_rotors else ("armature",)
     free = mechanism.replace(constraints=(), forces=())
     other = derive(free, route, include=include, field=equations.gravity_field)
     both = (equations, other)

@@ -16,6 +16,7 @@ import numpy as np
 
 from dalembert.algebra.arrays import product
 from dalembert.algebra.scalar import is_sympy
+from dalembert.algorithms.joint_forces import joint_forces
 from dalembert.algorithms.triangular import factor
 from dalembert.cached import cached_property
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
@@ -25,6 +26,7 @@ from dalembert.formulations.quantity import DerivedQuantity, kernel_of, named_in
 from dalembert.formulations.sample_ranks import is_singular
 from dalembert.formulations.scope import Scope
 from dalembert.model.checks import expect
+from dalembert.services import ask
 from dalembert.text.layout import counted
 from dalembert.tracing.evaluate import evaluate
 from dalembert.typesetting.names import unlike
@@ -130,6 +132,7 @@ class Equations:
         extras: everything else a method offers, by name.
         derivation: the steps.
         sources: keys of the documents that were used.
+        include: terms of the joints that enter.
         omitted: what the mechanism has and these equations leave out, because it was not asked for: force elements,
             and rotor inertia, damping and friction of joints.
         gravity_field: gravity that depends on position, if it took the place of the mechanism's uniform gravity.
@@ -156,6 +159,7 @@ class Equations:
     derivation: tuple[DerivationStep, ...] = ()
     sources: tuple[str, ...] = ()
     omitted: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
     gravity_field: GravityField | None = None
     reference: np.ndarray | None = None
     driven: tuple[int, ...] = ()
@@ -227,6 +231,16 @@ class Equations:
         return iter([*self.quantities(), *self.extras])
 
     @property
+    def without_rotors(self) -> bool:
+        """Whether the mechanism has rotor inertias that these equations leave out."""
+        known = self.mechanism
+        return (
+            known is not None
+            and "armature" not in self.include
+            and joint_forces(known, ["armature"]).armature is not None
+        )
+
+    @property
     def _is_solvable(self) -> bool:
         """False where multipliers of constraints stand between forces and accelerations."""
         return self.constraint_matrix is None or self.method == "sympy"
@@ -236,12 +250,6 @@ class Equations:
         from dalembert.formulations.substitution import restored, stored
 
         return restored, (stored(self),)
-
-    def __identity__(self) -> dict[str, Any]:
-        """What they are by value, for :func:`~dalembert.model.identity.identify`."""
-        from dalembert.formulations.substitution import stored
-
-        return {"content": stored(self)}
 
     def __copy__(self) -> Equations:
         return self  # nothing in them changes
@@ -298,9 +306,8 @@ class Equations:
         return equations_latex(self, form) if name is None else self[name].latex(form)
 
     def _repr_html_(self) -> str | None:
-        from dalembert.report.inline import equations_html
-
-        return equations_html(self)
+        shown: str | None = ask("document of equations", self)
+        return shown
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"
@@ -413,9 +420,10 @@ class CompiledEquations(dict[str, Any]):
         super().__init__(kernels)
         self.equations = equations
 
-    def __identity__(self) -> dict[str, Any]:
-        """What they compute, for :func:`~dalembert.model.identity.identify`."""
-        return {"equations": self.equations}
+    @property
+    def moving(self) -> DerivedDynamics:
+        """The dynamics of the equations."""
+        return self.equations.moving
 
 
 def _given_once(value: Any, inputs: dict[str, Any], *names: str) -> Any:

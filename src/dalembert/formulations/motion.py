@@ -1,34 +1,41 @@
 """Equations of motion as something that moves: the same kernels, by the same names, as of a mechanism.
 
 Whatever has a mass matrix, generalised forces and qdot = Gamma(q) v can be simulated, swept, linearised and compiled.
-:class:`DerivedDynamics` is the :class:`~dalembert.dynamics.Dynamics` of equations, whatever their origin: ``derive``,
-``from_lagrangian``, ``from_sympy``. Their accelerations are traced into integrators as those of a mechanism are.
+:class:`DerivedDynamics` has the kernels of equations - of ``derive``, ``from_lagrangian``, ``from_sympy`` - as
+:class:`~dalembert.dynamics.Dynamics` has those of a mechanism. Their accelerations are traced into integrators alike.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.algebra.arrays import asarray, product
+from dalembert.algebra.arrays import product
 from dalembert.algebra.scalar import is_zero, same
+from dalembert.constraints.forces import ForceSet
+from dalembert.constraints.rows import ConstraintSet
 from dalembert.constraints.violation import violation
-from dalembert.dynamics import Dynamics
-from dalembert.dynamics.quantity import Quantity
+from dalembert.contact.rows import ContactSet
+from dalembert.dynamics import ALL_QUANTITIES, Dynamics, FrameQuantity
+from dalembert.dynamics.kernel_table import KernelTable, traced
+from dalembert.dynamics.quantity import Quantity, Setting
+from dalembert.dynamics.settings import effort
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
 from dalembert.formulations.bounds import believed
 from dalembert.formulations.equations import BODILESS, CompiledEquations, Equations
 from dalembert.formulations.quantity import DerivedQuantity
 from dalembert.kinematics.manifold import quaternion_places, tangent_map, tangent_rate
 from dalembert.model import Mechanism
-from dalembert.model.checks import real_array
+from dalembert.model.checks import expect_choice, real_array
 from dalembert.model.record import fingerprint
 from dalembert.model.state_space import StateSpace, space_of_coordinates
+from dalembert.native.arguments import precision
 from dalembert.native.kernel import Kernel
+from dalembert.text.suggest import hint
 from dalembert.tracing.derivatives import forward, jacobian
 from dalembert.tracing.evaluate import inline
 from dalembert.tracing.program import Port, Program
@@ -37,7 +44,7 @@ STATE = ("q", "v", "tau", "t")
 """Inputs of equations, beside parameters, that a motion can supply."""
 
 
-class DerivedDynamics(Dynamics):
+class DerivedDynamics(KernelTable):
     """The dynamics that equations of motion describe.
 
     Kernels take ``q``, the velocities ``v`` (Kane's speeds, if these are the velocities), accelerations or the inputs
@@ -56,6 +63,7 @@ class DerivedDynamics(Dynamics):
         optimise: 0 to 2, how hard to look for operations to save while tracing.
     """
 
+    equations: Equations
     position_rate: Kernel
     input_forces: Kernel
 
@@ -87,8 +95,13 @@ class DerivedDynamics(Dynamics):
         }
         self._refuse_unknown_inputs()
         layout = _layout(equations)
-        super().__init__(layout, dtype=dtype, device=device, optimise=optimise)
-        self._parameters = EquationParameters(layout, equations, parameters)  # type: ignore[assignment]
+        super().__init__(layout, EquationParameters(layout, equations, parameters))
+        self.dtype = precision("equations.dynamics", dtype)
+        self.device = expect_choice(device, ("cpu", "cuda"), "equations.dynamics: device =")
+        self.optimise = effort(optimise)
+        # What acts on bodies is part of the equations: nothing else does.
+        self.constraints, self.contacts = ConstraintSet(layout), ContactSet(layout)
+        self.elements, self.reference = ForceSet(layout), layout.neutral
         self._table = self._quantities()
 
     def _refuse_unknown_inputs(self) -> None:
@@ -147,16 +160,26 @@ class DerivedDynamics(Dynamics):
         options: dict[str, Any] = {"parameters": known} if own else {}
         return violation(closed, q, None, t, (name, ""), **options)
 
-    def _with(self, **changes: Any) -> DerivedDynamics:
+    @property
+    def _settings(self) -> dict[str, Any]:
         own = {"parameters": self._parameters.given, "dtype": self.dtype, "device": self.device}
-        return DerivedDynamics(self.equations, **{**own, "optimise": self.optimise, **changes})
+        return own | {"optimise": self.optimise}
+
+    def replace(self, **changes: Any) -> DerivedDynamics:
+        """The same with other settings; itself where nothing changes.
+
+        Args:
+            changes: ``parameters``, ``dtype``, ``device`` or ``optimise``.
+        """
+        if all(self._settings.get(name, ...) == value for name, value in changes.items()):
+            return self
+        return DerivedDynamics(self.equations, **{**self._settings, **changes})
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = {"parameters": self._parameters.given, "dtype": self.dtype, "device": self.device}
-        return {"equations": self.equations, **kept, "optimise": self.optimise}
+        return {"equations": self.equations, **self._settings}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        DerivedDynamics.__init__(self, **state)
+        self.__init__(**state)  # type: ignore[misc]
 
     # --------------------------------------------------------------------------------------------------------- kernels
 
@@ -280,11 +303,16 @@ class DerivedDynamics(Dynamics):
         others = self.equations.passive is not None or self.equations.gravity_field is not None
         return tuple(name for name in GEOMETRIC if not (others and name == "potential_energy"))
 
-    def _quantity(self, name: str) -> Quantity:
+    def quantity(self, name: str) -> Quantity:
+        """How a quantity is computed; an error if the equations do not give it.
+
+        Args:
+            name: of the quantity.
+        """
         if type(name) is str and name in self._table:
             return self._table[name]
         if name in self._geometric:
-            return super()._quantity(name)
+            return ALL_QUANTITIES[name]
         raise UnsupportedError(
             f"the equations of {self.equations.name!r} ({self.equations.method}) do not give {name!r}; they give "
             f"{', '.join([*self._table, *self._geometric])}"
@@ -293,10 +321,21 @@ class DerivedDynamics(Dynamics):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            if "_table" in self.__dict__ and name in self.__dict__["_table"]:
-                found = self.__dict__[name] = self.kernel(name)
-                return found
-            return super().__getattr__(name)
+            if "_table" in self.__dict__:
+                if name in self._table:
+                    found = self.__dict__[name] = self.kernel(name)
+                    return found
+                if name in self._geometric:
+                    found = self.__dict__[name] = (
+                        FrameQuantity(self, name) if ALL_QUANTITIES[name].options else self.kernel(name)
+                    )
+                    return found
+                known = (*self._table, *self._geometric)
+                raise AttributeError(f"these equations have no attribute {name!r}{hint(name, known, 'they give')}")
+            raise AttributeError(name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self._table, *self._geometric})
 
     def has(self, quantity: str) -> bool:
         """Whether these equations give a quantity.
@@ -306,40 +345,28 @@ class DerivedDynamics(Dynamics):
         """
         return quantity in self._table or quantity in self._geometric
 
-    def _ports(self, spec: Quantity, options: Mapping[str, Any]) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
+    def ports(self, spec: Quantity, options: Mapping[str, Any]) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
         sizes = {"q": (self.mechanism.nq,), "tau": (len(self.input_names),), "t": ()}
-        ports = [Port(name, sizes.get(name, (self.mechanism.nv,))) for name in spec.inputs]
+        inputs = [Port(name, sizes.get(name, (self.mechanism.nv,))) for name in spec.inputs]
         if self.parameter_names:
-            ports.append(Port("parameters", (len(self.parameter_names),)))
-        return tuple(ports), super()._ports(spec, options)[1]
+            inputs.append(Port("parameters", (len(self.parameter_names),)))
+        return tuple(inputs), spec.ports(Setting(self.mechanism), options, 0, len(self.parameter_names))[1]
 
-    def _thunk(
-        self, name: str, spec: Quantity, options: dict[str, Any], inputs: tuple[Port, ...], outputs: tuple[Port, ...]
-    ) -> Callable[[], Program]:
-        if name not in self._table:
-            return super()._thunk(name, spec, options, inputs, outputs)
+    def recipe(self, name: str, spec: Quantity, options: dict[str, Any]) -> Callable[[], Program]:
+        inputs, outputs = self.ports(spec, options)
+
+        def of_bodies(given: Mapping[str, Any]) -> Any:
+            mechanism, symbols = self._parameters.traced(given.get("parameters"))
+            here = Setting(mechanism, options=options, derivative=forward, parameters=symbols)
+            return spec.compute(here, *(given[k] for k in spec.inputs))
 
         def build() -> Program:
             from dalembert.tracing import passes
-            from dalembert.tracing.trace import trace
 
-            def compute(*arrays: Any) -> dict[str, Any]:
-                given = {port.name: x for port, x in zip(inputs, arrays)}
-                result = spec.compute(given)
-                results = zip(outputs, result if isinstance(result, tuple) else (result,))
-                return {port.name: asarray(np.reshape(value, port.shape)) for port, value in results}
-
-            with np.errstate(all="ignore"):
-                program = trace(compute, {port.name: port.shape for port in inputs}, name)
+            program = traced(name, inputs, outputs, spec.compute if name in self._table else of_bodies)
             return passes.optimise(program, self.optimise)
 
         return build
-
-    def _stages(self, quantity: str) -> None:
-        return None
-
-    def _parts(self, inputs: Sequence[Port], outputs: Sequence[Port]) -> None:
-        return None
 
     @property
     def identity(self) -> str:
@@ -353,20 +380,20 @@ class DerivedDynamics(Dynamics):
         found: str = self.__dict__["_digest"]
         return found
 
-    def __identity__(self) -> dict[str, Any]:
-        """What its answers depend on, for :func:`~dalembert.model.identity.identify`."""
-        settings = {"dtype": self.dtype, "device": self.device, "mechanism": self.mechanism}
-        return {"equations": self.identity, "parameters": self._parameters.given, **settings}
+    @property
+    def digest(self) -> str:
+        """A digest of the equations and of all settings."""
+        known = [self.identity, list(self._parameters.given.items()), str(self.dtype), self.device, self.optimise]
+        return hashlib.sha256(fingerprint(known).encode()).hexdigest()
 
     @property
     def _layout_digest(self) -> str:
         """Of what positions mean: quaternions are normalised."""
         return repr((self.mechanism.nq, self.mechanism.nv, quaternion_places(self.mechanism.tree)))
 
-    def _key(self, name: str, spec: Quantity, options: Mapping[str, Any]) -> str:
-        if name not in self._table:
-            return super()._key(name, spec, options)
-        whole = [self.identity, name, sorted(options.items(), key=str), self.optimise]
+    def key_of(self, name: str, spec: Quantity, options: Mapping[str, Any]) -> str:
+        own = self.identity if name in self._table else self.mechanism.digest
+        whole = [own, self.parameter_names, name, sorted(options.items(), key=str), self.optimise]
         return hashlib.sha256(fingerprint(whole).encode()).hexdigest()
 
     def __repr__(self) -> str:

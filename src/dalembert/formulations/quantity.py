@@ -14,6 +14,7 @@ from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.formulations.bounds import believed
 from dalembert.formulations.scope import Scope, without_unused_inputs
 from dalembert.model.checks import expect, expect_choice, real_array
+from dalembert.services import ask
 from dalembert.tracing.cost import Cost, cost
 from dalembert.tracing.evaluate import evaluate
 from dalembert.tracing.passes import optimise
@@ -189,9 +190,9 @@ class DerivedQuantity:
         return value if value.startswith(r"\begin{aligned}") else f"{self.symbol} = {value}"
 
     def _repr_html_(self) -> str | None:
-        from dalembert.report.inline import rows_html
-
-        return rows_html([(self.symbol, f"= {self.latex()}")] if self.is_short else self._definitions())
+        rows = [(self.symbol, f"= {self.latex()}")] if self.is_short else self._definitions()
+        shown: str | None = ask("document of formulas", rows)
+        return shown
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.equation_latex()}$"

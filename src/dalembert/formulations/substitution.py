@@ -162,7 +162,7 @@ def plain_numbers(array: np.ndarray) -> np.ndarray:
 # ------------------------------------------------------------------------------------------------------------ pickling
 
 
-FIELDS = ("name", "method", "sources", "omitted", "gravity_field", "reference", "driven", "mechanism")
+FIELDS = ("name", "method", "sources", "omitted", "include", "gravity_field", "reference", "driven", "mechanism")
 
 
 def stored(equations: Equations) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.dynamics import Dynamics
+from dalembert.dynamics import Dynamics, KernelTable
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.identification.identify import Identification, identify, solved, triangle
 from dalembert.identification.regression import LinearTorques, measured
@@ -90,7 +90,7 @@ def choose_friction(
         prior: of the final identification.
     """
     folds = expect_whole(folds, "folds", 2)
-    dynamics = mechanism if isinstance(mechanism, Dynamics) else Dynamics(mechanism)
+    dynamics = mechanism if isinstance(mechanism, KernelTable) else Dynamics(mechanism)
     q, v, a, tau = measured(dynamics.mechanism, q, v, a, tau)
     signs = None if signs is None else named_velocities(dynamics.mechanism, signs, "signs")
     if len(tau) < 10 * folds:

@@ -11,7 +11,7 @@ import numpy as np
 from dalembert.algorithms.joint_forces import TERMS, joint_forces
 from dalembert.algorithms.regressor import PARAMETERS
 from dalembert.cached import cached_property
-from dalembert.dynamics import Dynamics
+from dalembert.dynamics import Dynamics, KernelTable
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
 from dalembert.model.checks import real_array
@@ -65,10 +65,10 @@ class LinearTorques:
     def __init__(
         self, mechanism: Mechanism | Dynamics, unknown: Sequence[str] | None = None, drives: Sequence[str] = ()
     ):
-        model = mechanism.mechanism if isinstance(mechanism, Dynamics) else mechanism
+        model = mechanism.mechanism if isinstance(mechanism, KernelTable) else mechanism
         if not isinstance(model, Mechanism):
             raise ArgumentError(f"got {type(model).__name__}; give a Mechanism or its Dynamics")
-        self.dynamics = mechanism if isinstance(mechanism, Dynamics) else Dynamics(mechanism)
+        self.dynamics = mechanism if isinstance(mechanism, KernelTable) else Dynamics(mechanism)
         self.mechanism = model
         heed("identification.LinearTorques", self.dynamics, stacklevel=4)
         if self.dynamics.device != "cpu":

@@ -268,17 +268,17 @@ def heed(consumer: str, given: Any, stacklevel: int = 3) -> None:
     """
     row = CONSUMERS[consumer]
     acting: Mapping[str, tuple[str, ...]] = given.acting
-    made: dict[Any, Any] = getattr(given, "made", {})
+    heeded: set[Any] = getattr(given, "heeded", set())  # a mechanism forgets
     name = getattr(given, "mechanism", given).name
     for part, names in acting.items():
         action, reason, remedy = treatment = row[part]
-        if not names or action not in ("refuses", "warns") or ("heeded", part, treatment) in made:
+        if not names or action not in ("refuses", "warns") or (part, treatment) in heeded:
             continue
         few = names if len(names) <= MOST_NAMED else (*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} more")
         listed = "" if part in TERMS else f" ({', '.join(few)})"
         text = f"{name!r} has {part}{listed}, "
         if action == "refuses":
             raise UnsupportedError(f"{text}which {consumer} does not take: {reason}", remedy=remedy)
-        made["heeded", part, treatment] = True
+        heeded.add((part, treatment))
         message = f"{text}which {consumer} leaves out: {reason}"
         warnings.warn(ModelWarning(message, remedy=remedy), stacklevel=stacklevel)

@@ -27,6 +27,7 @@ from dalembert.model.joint import Joint
 from dalembert.model.record import UNLESS_DEFAULT, Record, content, fingerprint, frozen_array
 from dalembert.model.tree import Link, Moments, Tree, depth_first
 from dalembert.model.validation import check_physics, check_structure, doubts
+from dalembert.services import ask
 from dalembert.text.layout import counted
 from dalembert.text.suggest import hint
 
@@ -142,8 +143,16 @@ class Mechanism(Record):
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of everything the dynamics depends on; shapes, notes and limits included."""
-        return hashlib.sha256(fingerprint(content(self)).encode()).hexdigest()
+        """SHA-256 of everything the dynamics depends on; shapes, notes and limits included.
+
+        Users' functions count by the programs that they are traced to.
+        """
+        from dalembert.model.user_function import function_digest
+
+        items: tuple[Any, ...] = (*self.constraints, *self.forces)
+        functions = [(item.name, function_digest(self, item)) for item in items if callable(item.function)]
+        whole = fingerprint(content(self)) + (fingerprint(functions) if functions else "")
+        return hashlib.sha256(whole.encode()).hexdigest()
 
     # ------------------------------------------------------------------------------------------------------ look-ups
 
@@ -365,9 +374,8 @@ class Mechanism(Record):
 
     def _repr_html_(self) -> str:
         from dalembert.model.display import as_html
-        from dalembert.viewer.inline import thumbnail
 
-        return f"{thumbnail(self)}\n{as_html(self)}"
+        return f"{ask('picture of a mechanism', self)}\n{as_html(self)}"
 
 
 def _find(items: Iterable[Named], name: str, what: str, mechanism: Mechanism) -> Named:

@@ -110,10 +110,6 @@ class Record:
         """Pickle by the constructor, which makes arrays read-only again."""
         return type(self), tuple(getattr(self, f.name) for f in dataclasses.fields(self))  # type: ignore[arg-type]
 
-    def __identity__(self) -> dict[str, Any]:
-        """What it is by value, for :func:`~dalembert.model.identity.identify`."""
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.compare}  # type: ignore[arg-type]
-
     def replace(self, **changes: Any) -> Any:
         """A copy with the given fields changed."""
         return dataclasses.replace(self, **changes)  # type: ignore[type-var]
@@ -204,7 +200,8 @@ EXACT = 2**53
 
 
 def fingerprint(value: Any) -> str:
-    """A text that no other value has; of a function its code, constants, defaults and what it refers to outside.
+    """A text that no other value has. Functions all have the same: whoever has some adds what they compute, see
+    :func:`~dalembert.model.user_function.function_digest`.
 
     Args:
         value: nested tuples, lists and dicts of numbers, texts, arrays, expressions and functions, as
@@ -227,7 +224,5 @@ def fingerprint(value: Any) -> str:
     if type(value) is float and value == 0:
         return "0.0"  # -0.0 too; a file may leave it out
     if callable(value):
-        from dalembert.model.identity import identify
-
-        return f"function {identify(value, 'function').core}"
+        return "function"
     return repr(value)

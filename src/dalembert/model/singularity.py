@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -29,8 +29,28 @@ NOTHING = 1e-9
 WHY = "the inertia matrix is singular and forward dynamics has no answer"
 
 
+class IdleMotion(NamedTuple):
+    """A motion that moves no mass.
+
+    Args:
+        what: the motion, and that it moves nothing.
+        remedy: what gives it mass.
+    """
+
+    what: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.what}: {WHY}{self.remedy}"
+
+
 def singular_motions(mechanism: Mechanism) -> list[str]:
-    """A sentence for every independent motion that moves no mass, whatever the position.
+    """A sentence for every independent motion that moves no mass; see :func:`idle_motions`."""
+    return [str(motion) for motion in idle_motions(mechanism)]
+
+
+def idle_motions(mechanism: Mechanism) -> list[IdleMotion]:
+    """Every independent motion that moves no mass, whatever the position.
 
     Args:
         mechanism: the mechanism; scalars of the compiler are not looked at.
@@ -64,7 +84,7 @@ def massless_ends(mechanism: Mechanism) -> list[str]:
     Args:
         mechanism: its tree is sound; its numbers may be wrong, and its joints in any order.
     """
-    return [_end(joint) for joint in _massless_ends(mechanism)]
+    return [str(_end(joint)) for joint in _massless_ends(mechanism)]
 
 
 def _massless_ends(mechanism: Mechanism) -> list[Joint]:
@@ -78,11 +98,11 @@ def _massless_ends(mechanism: Mechanism) -> list[Joint]:
     return [j for j in outwards if j.nv and scalar.is_zero(j.armature) and j.name not in moving]
 
 
-def _end(joint: Joint) -> str:
-    return (
-        f"joint {joint.name!r} moves nothing that has mass (body {joint.child!r} and all beyond it): {WHY}; give the "
-        "body a mass or the joint an armature, or leave both out: springs k1 and k2 with nothing between them are one, "
-        "k1 k2/(k1 + k2)"
+def _end(joint: Joint) -> IdleMotion:
+    return IdleMotion(
+        f"joint {joint.name!r} moves nothing that has mass (body {joint.child!r} and all beyond it)",
+        "; give the body a mass or the joint an armature, or leave both out: springs k1 and k2 with nothing between "
+        "them are one, k1 k2/(k1 + k2)",
     )
 
 
@@ -206,7 +226,7 @@ def _null_space(A: Array) -> Array:
 # ----------------------------------------------------------------------------------------------------------- in words
 
 
-def _sentence(mechanism: Mechanism, direction: Array, constant: bool) -> str:
+def _sentence(mechanism: Mechanism, direction: Array, constant: bool) -> IdleMotion:
     direction = direction / np.abs(direction).max()
     direction *= np.sign(direction[np.flatnonzero(direction)[0]])
     parts = []
@@ -222,4 +242,6 @@ def _sentence(mechanism: Mechanism, direction: Array, constant: bool) -> str:
         what = f"joint {parts[0].removesuffix(' at 1')} alone"
     else:
         what = f"the velocity {', '.join(parts)}"
-    return f"{what} moves no mass and turns no inertia: {WHY}. Give the bodies there inertia, or the joint armature"
+    return IdleMotion(
+        f"{what} moves no mass and turns no inertia", ". Give the bodies there inertia, or the joint armature"
+    )

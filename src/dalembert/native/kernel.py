@@ -321,9 +321,10 @@ class Kernel:
         made = self.name, self.inputs, self.outputs, self.program, self.key, self.dtype, self.doc, self._target
         return Kernel, made, (self.arguments.hints, self.arguments.defaults, self.arguments.by_name, self.result)
 
-    def __identity__(self) -> dict[str, Any]:
-        """What it computes, for :func:`~dalembert.model.identity.identify`."""
-        return {"key": self.key or self.program.digest, "dtype": str(self.dtype), "defaults": self.arguments.defaults}
+    @property
+    def digest(self) -> str:
+        """What it computes: a name that is the same in every process."""
+        return f"{self.key or self.program.digest} {self.dtype} {self.arguments.defaults}"
 
     def __setstate__(self, state: tuple[dict[str, str], dict[str, Any], Any, Any]) -> None:
         self.arguments.hints.update(state[0])

@@ -39,7 +39,7 @@ from dalembert.algebra.quaternions import (
 from dalembert.algebra.scalar import maximum, minimum, select, sqrt
 from dalembert.algorithms.analytic_jacobian import frame_quaternion
 from dalembert.algorithms.triangular import factor
-from dalembert.dynamics import Dynamics
+from dalembert.dynamics import Dynamics, KernelTable
 from dalembert.errors import ArgumentError
 from dalembert.kinematics import jacobian, pose
 from dalembert.kinematics.manifold import displaced, normalised, quaternion_places
@@ -438,7 +438,7 @@ def _dot(x: Any, y: Any) -> Any:
 
 
 def _tree_in_numbers(mechanism: Mechanism | Dynamics) -> Mechanism:
-    if isinstance(mechanism, Dynamics):
+    if isinstance(mechanism, KernelTable):
         mechanism = mechanism.numbers
     heed("planning.inverse_kinematics", expect(mechanism, Mechanism, "inverse_kinematics, mechanism"))
     if mechanism.symbols:

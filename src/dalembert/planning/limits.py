@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.dynamics import Dynamics
+from dalembert.dynamics import Dynamics, KernelTable
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect, expect_real
@@ -110,8 +110,8 @@ def limit_use(
         tau: efforts, (..., nv), where they are known.
         tolerance: how much of a limit may be exceeded without counting, for rounding.
     """
-    dynamics = mechanism if isinstance(mechanism, Dynamics) else None
-    model = mechanism.mechanism if isinstance(mechanism, Dynamics) else expect(mechanism, Mechanism, "mechanism")
+    dynamics = mechanism if isinstance(mechanism, KernelTable) else None
+    model = mechanism.mechanism if isinstance(mechanism, KernelTable) else expect(mechanism, Mechanism, "mechanism")
     tolerance = expect_real(tolerance, "limit_use, tolerance", 0)
     q = named_positions(model, q, "q")
     v = np.zeros((*q.shape[:-1], model.nv)) if v is None else named_velocities(model, v, "v")

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.dynamics import Dynamics
+from dalembert.dynamics import Dynamics, KernelTable
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect, expect_choice
@@ -66,7 +66,7 @@ def manipulability(
         dynamic: of accelerations by efforts instead of velocities by speeds.
         efforts: largest effort of every velocity, nv, as what is one; with ``dynamic`` only.
     """
-    dynamics = mechanism if isinstance(mechanism, Dynamics) else Dynamics(expect(mechanism, Mechanism, "mechanism"))
+    dynamics = mechanism if isinstance(mechanism, KernelTable) else Dynamics(expect(mechanism, Mechanism, "mechanism"))
     heed("planning.manipulability", dynamics)
     rows = TASKS[expect_choice(task, TASKS, "manipulability, task")]
     expect(dynamic, bool, "manipulability, dynamic")

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.dynamics import Dynamics
+from dalembert.dynamics import Dynamics, KernelTable
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.kinematics.manifold import quaternions
 from dalembert.model import Mechanism
@@ -104,7 +104,7 @@ def minimum_time(
         end: at the end.
         points: of the grid; the time is exact to their distance squared.
     """
-    dynamics = mechanism if isinstance(mechanism, Dynamics) else Dynamics(mechanism)
+    dynamics = mechanism if isinstance(mechanism, KernelTable) else Dynamics(mechanism)
     model = dynamics.mechanism
     heed("planning.minimum_time", dynamics)
     if quaternions(model.tree):

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.dynamics import Dynamics
+from dalembert.dynamics import Dynamics, KernelTable
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
 from dalembert.model.consumers import heed
@@ -58,7 +58,7 @@ def time_scaling(mechanism: Mechanism | Dynamics, q: Any, v: Any, a: Any, *, eff
         a: accelerations, (samples, nv).
         efforts: largest effort of every velocity, nv; those of the joints by default.
     """
-    dynamics = mechanism if isinstance(mechanism, Dynamics) else Dynamics(mechanism)
+    dynamics = mechanism if isinstance(mechanism, KernelTable) else Dynamics(mechanism)
     heed("planning.time_scaling", dynamics)
     q = np.atleast_2d(named_positions(dynamics.mechanism, q, "q"))
     v, a = (np.atleast_2d(named_velocities(dynamics.mechanism, x, name)) for name, x in (("v", v), ("a", a)))

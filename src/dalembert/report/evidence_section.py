@@ -151,8 +151,9 @@ def _counts(count: Cost) -> list[Inline | Line]:
 
 def _routes(mechanism: Mechanism, equations: Equations) -> Iterator[tuple[str, Cost]]:
     free = mechanism.replace(constraints=(), forces=())
-    left_out = any(what.startswith("armature ") for what in equations.omitted)
-    include = () if left_out else ("armature",)  # of all that may be included, M and h have the rotors alone
+    include = (
+        () if equations.without_rotors else ("armature",)
+    )  # of all that may be included, M and h have the rotors alone
     for route in ROUTES:
         try:
             other = derive(free, route, include=include)

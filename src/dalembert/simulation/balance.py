@@ -10,7 +10,6 @@ import numpy as np
 
 from dalembert.dynamics.reactions import between_frames, reaction_name
 from dalembert.errors import ArgumentError
-from dalembert.formulations.motion import DerivedDynamics
 from dalembert.kinematics.manifold import quaternion_places
 from dalembert.model import Mechanism
 from dalembert.model.parameters import substitute, symbolise
@@ -27,7 +26,7 @@ def numeric(motion: Trajectory) -> Mechanism:
         return model
     values = dict(zip(motion.dynamics.parameter_names, motion.parameters.tolist()))
     symbols = {symbol.name: values.pop(symbol.name) for symbol in model.symbols}
-    if isinstance(motion.dynamics, DerivedDynamics):  # the other symbols are those of the equations alone
+    if motion.dynamics.equations is not None:  # the other symbols are those of the equations alone
         return substitute(model.replace(strict=False), symbols)
     return substitute(symbolise(model, values), symbols)
 

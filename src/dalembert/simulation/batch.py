@@ -11,14 +11,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from typing import Any, Protocol
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from dalembert.algebra.quaternions import unit_in_place
 from dalembert.cuda import arrays
 from dalembert.cuda.recurrence import CudaRecurrence
-from dalembert.dynamics import Dynamics
+from dalembert.dynamics import Dynamics, KernelTable
 from dalembert.errors import ArgumentError
 from dalembert.kinematics.manifold import quaternion_places
 from dalembert.labels import has_names
@@ -418,10 +417,8 @@ class Device:
 
     def moving(self, moving: Moving | Stabiliser) -> Moving | Stabiliser:
         moving = movable(moving)
-        if isinstance(moving, Dynamics) and moving.device == "cuda":
-            if moving not in _twins:
-                _twins[moving] = moving.on("cpu")
-            return _twins[moving]
+        if isinstance(moving, KernelTable) and moving.device == "cuda":
+            return moving.remembered(_on_processor)
         return moving
 
     def array(self, given: Any, name: str) -> Any:
@@ -492,7 +489,7 @@ class Device:
     def kernel(self, system: Stabiliser, quantity: str) -> Any:
         key = ("cuda", quantity)
         if key not in system.made:
-            system.made[key] = system.dynamics.on("cuda").kernel(quantity)
+            system.made[key] = system.dynamics.replace(device="cuda").kernel(quantity)
         return system.made[key]
 
     def batch(self, system: Stabiliser, made: Recurrence, *rest: Any) -> Any:
@@ -506,8 +503,9 @@ def _all_finite() -> Any:
     return arrays.cupy().ReductionKernel("T x", "bool y", "isfinite(x)", "a && b", "y = a", "true", "all_finite")
 
 
-_twins: WeakKeyDictionary[Dynamics, Dynamics] = WeakKeyDictionary()
-"""For dynamics made for a device the same ones for the processor, whose programs are traced into a step."""
+def _on_processor(moving: KernelTable) -> KernelTable:
+    """The same dynamics, whose programs are traced into a step."""
+    return moving.replace(device="cpu")
 
 
 def _leaves(given: Sequence[Any]) -> Iterator[Any]:
@@ -524,5 +522,5 @@ def space_of(device: str | None, moving: Moving | Stabiliser, given: Sequence[An
     """
     if device is not None:
         expect_choice(device, ("cpu", "cuda"), "rollout, device")
-    own = moving.device if isinstance(moving, Dynamics) else None
+    own = moving.device if isinstance(moving, KernelTable) else None
     return Host() if (device or own or "cpu") == "cpu" else Device(given)

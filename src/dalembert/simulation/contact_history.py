@@ -163,7 +163,7 @@ class ContactHistory:
 
     @cached_property
     def _placed(self) -> tuple[Any, Any, Any]:
-        kernel = self.dynamics.on("cpu").kernel("contact_points")
+        kernel = self.dynamics.replace(device="cpu").kernel("contact_points")
         last = () if self.parameters is None else (np.asarray(to_host(self.parameters))[..., None, :],)
         return kernel(np.asarray(to_host(self.q)), *last)
 
@@ -198,7 +198,7 @@ class ContactHistory:
         """
         q, impulses = np.asarray(to_host(self.q)), np.asarray(to_host(self.impulses))
         last = () if self.parameters is None else (np.asarray(to_host(self.parameters))[..., None, :],)
-        host, mode = self.dynamics.on("cpu"), np.asarray(to_host(self.mode))
+        host, mode = self.dynamics.replace(device="cpu"), np.asarray(to_host(self.mode))
         J = np.array(host.kernel("contact_rows")(q, *last), dtype=float)
         J[impulses == 0] = 0.0
         for k, point in enumerate(self.layout.points):

@@ -13,7 +13,7 @@ from dalembert.dynamics import Dynamics
 from dalembert.dynamics.contacting import SOLVER, SWEEPS, solver_of, sweeps_of
 from dalembert.errors import ArgumentError, SimulationWarning, UnsupportedError
 from dalembert.model import WORLD, Ground
-from dalembert.model.singularity import WHY, singular_motions
+from dalembert.model.singularity import idle_motions
 from dalembert.simulation.contact_history import STRIDE, UNCONVERGED, ContactHistory, ContactMeasures
 from dalembert.simulation.event_driven import METHOD as EVENT_DRIVEN
 from dalembert.simulation.failure import SimulationError, interrupted
@@ -101,10 +101,10 @@ def contact_law(
             SimulationWarning,
             stacklevel=4,
         )
-    idle = singular_motions(dynamics.mechanism)
+    idle = idle_motions(dynamics.mechanism)
     if idle:
         raise UnsupportedError(
-            f"{name!r}: an impulse of contact needs mass to act on, but {idle[0].removesuffix(f': {WHY}')}",
+            f"{name!r}: an impulse of contact needs mass to act on, but {idle[0].what}",
             remedy="give that body a mass and an inertia; a foot of 10 g changes little",
         )
     return RigidContact(
@@ -125,7 +125,7 @@ def checked_start(dynamics: Dynamics, q: Any, values: Any, lift: bool, kernel: A
     """
     if not dynamics.contacts.points or not q.size or (dynamics.law == "convex" and not lift):
         return q
-    kernel = dynamics.on("cpu").kernel("contact_points") if kernel is None else kernel
+    kernel = dynamics.replace(device="cpu").kernel("contact_points") if kernel is None else kernel
     last = () if values is None else (values,)
     gaps = kernel(q, *last)[0]
     if lost := without_distance(dynamics, gaps):

@@ -87,7 +87,7 @@ class TracedEquations:
         own = self.system.dynamics
         if include == own.include:
             return self
-        system = Stabiliser(own.including(include), self.system.relaxation)
+        system = Stabiliser(own.replace(include=tuple(include)), self.system.relaxation)
         return TracedEquations(system, self.control, **self._given)
 
     def _quantity(self, name: str, **state: Any) -> Array:

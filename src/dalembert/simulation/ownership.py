@@ -25,6 +25,9 @@ except ImportError:  # Windows
 NAME = "_sweep.json"
 """Readers of a folder of tables leave out names that begin like this."""
 
+UNRECOGNISED = "a function of the user"
+"""Begins the name of a task that cannot be recognised when it comes again."""
+
 DECISIVE = ("points", "task", "piece", "format")
 """Entries of a manifest that results depend on; the others explain."""
 
@@ -129,6 +132,13 @@ def _different(known: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]
 def _refuse(folder: Path, different: list[str], known: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
     if not known:
         raise ArgumentError(f"{folder / NAME} is not readable as the manifest of a sweep", remedy="remove the folder")
+    if different == ["task"] and any(str(x.get("task")).startswith(UNRECOGNISED) for x in (known, wanted)):
+        raise ArgumentError(
+            f"{folder} holds results of a function, and whether they are those of this one is not known",
+            argument="version",
+            remedy="choose another folder, or give every call of the sweep {argument}=, a text that you change "
+            "whenever the results of the function change: then it can be resumed",
+        )
     before, now = known.get("about", {}), wanted["about"]
     names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
     changes = [f"\n  {name}: {before.get(name, 'not used')} -> {now.get(name, 'not used')}" for name in names[:20]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import uuid
 from collections.abc import Mapping
 from inspect import signature
@@ -12,8 +13,10 @@ import numpy as np
 from dalembert.errors import ArgumentError
 from dalembert.model.checks import expect
 from dalembert.model.names import position_names, velocity_names
+from dalembert.model.record import content, fingerprint
 from dalembert.simulation.rollout import rollout
 from dalembert.simulation.stabiliser import Moving, stabilised
+from dalembert.simulation.stepping import function_digest
 
 _live: dict[str, RolloutTask] = {}
 """Tasks that this process has compiled: a cluster sends a new copy of the same task with every piece."""
@@ -57,14 +60,28 @@ class RolloutTask:
             raise ArgumentError(f"rollout has no option {unknown[0]!r}; there are {', '.join(sorted(known))}")
         drift = self.options.pop("drift", None), self.options.pop("stabilisation", 0.0)
         acting = self.options.pop("constraints", "all"), self.options.pop("elements", "all")
-        touching = options.get("limits"), options.get("law")
-        self.system = stabilised(mechanism, include, wrenches, *acting, self.parameters, None, *drift, *touching)
+        contacts = self.options.pop("limits", None), self.options.get("law")
+        self.system = stabilised(mechanism, include, wrenches, *acting, self.parameters, None, *drift, *contacts)
 
-    def __identity__(self) -> dict[str, Any]:
-        """What the results depend on, for :func:`~dalembert.model.identity.identify`."""
-        decisive = {name: value for name, value in self.options.items() if name != "threads"}
-        settings = {"relaxation": self.system.relaxation, "steps": self.steps, "step": self.step}
-        return {"dynamics": self.system.dynamics, **settings, "parameters": self.parameters, **decisive}
+    def identity(self, points: Mapping[str, tuple[int, ...]]) -> dict[str, str]:
+        """What the results depend on, by name: texts that change with it, the same in every process. Functions count
+        by the programs that they are traced to.
+
+        Args:
+            points: the shape of one value of every coordinate of the points.
+        """
+        system, own = self.system, {"relaxation": self.system.relaxation, "steps": self.steps, "step": self.step}
+        gains = math.prod(points["gains"]) if "gains" in points else 0
+        found = {"dynamics": f"{system.dynamics} {system.dynamics.digest}", "parameters": fingerprint(self.parameters)}
+        for name, value in {**own, **self.options}.items():
+            if name == "control" and callable(value):
+                found[name] = function_digest(system, value, (len(system.dynamics.input_names),), gains)
+            elif name == "summaries" and value:
+                known = {key: [kind, function_digest(system, f)] for key, (kind, f) in value.items()}
+                found[name] = fingerprint(known)
+            elif name not in ("threads", "progress"):
+                found[name] = fingerprint(content(value))
+        return found
 
     def __call__(self, points: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The results for some points.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -15,10 +15,9 @@ from dalembert.constraints.scaling import row_units
 from dalembert.constraints.solve import restored_velocity, solve
 from dalembert.constraints.vicinity import least_sizes
 from dalembert.constraints.violation import DRIFT_LIMIT, violation
-from dalembert.contact.rows import limited
-from dalembert.dynamics import Dynamics
+from dalembert.contact.rows import limited_joints
+from dalembert.dynamics import Dynamics, KernelTable
 from dalembert.errors import ArgumentError, SimulationWarning, SingularityError
-from dalembert.formulations.equations import CompiledEquations, Equations
 from dalembert.kinematics.manifold import normalise_in_place, quaternion_places
 from dalembert.labels import names_of
 from dalembert.model import Mechanism, Tree
@@ -92,7 +91,7 @@ class Stabiliser:
             themselves (Gear, Gupta and Leimkuhler); 0 for another way.
     """
 
-    def __init__(self, dynamics: Dynamics, relaxation: float = 0.0):
+    def __init__(self, dynamics: Any, relaxation: float = 0.0):
         self.dynamics, self.relaxation = dynamics, relaxation
         self.mechanism: Mechanism = dynamics.mechanism
         self.made: dict[Any, Any] = {}
@@ -285,7 +284,15 @@ class Stabiliser:
             return np.full(self.mechanism.nv, np.nan)
 
 
-Moving = Mechanism | Dynamics | Equations | CompiledEquations
+class Movable(Protocol):
+    """Equations of motion, however they were written: they know their dynamics."""
+
+    @property
+    def moving(self) -> KernelTable:
+        """Their dynamics, made once."""
+
+
+Moving = Mechanism | KernelTable | Movable
 """What can be simulated: a mechanism, or equations of motion of any origin; and what was made of either."""
 
 
@@ -295,9 +302,7 @@ def movable(given: Any) -> Any:
     Args:
         given: what a user wants to move.
     """
-    if isinstance(given, CompiledEquations):
-        given = given.equations
-    return given.moving if isinstance(given, Equations) else given
+    return given if isinstance(given, (Mechanism, KernelTable)) else getattr(given, "moving", given)
 
 
 def stabilised(
@@ -333,14 +338,14 @@ def stabilised(
     moving = movable(moving)
     include = as_names("include", include)
     baumgarte, relaxation = frequencies(drift, stabilisation)
-    if isinstance(moving, Dynamics):
+    if isinstance(moving, KernelTable):
         _check_fit(moving, include, wrenches, constraints, elements)
         if law is not None and law != moving.law:
             raise ArgumentError(
                 f"law = {law!r}, but the given Dynamics was made with law = {moving.law!r}; say it there only",
                 argument="law",
             )
-        if limits is not None and limited(moving.mechanism, limits) != moving.limits:
+        if limits is not None and limited_joints(moving.mechanism, limits) != moving.limits:
             raise ArgumentError(
                 f"limits = {limits!r}, but the given Dynamics was made with limits = {moving.limits}; say it there "
                 "only",
@@ -369,7 +374,7 @@ def stabilised(
             f"got {type(moving).__name__}; give a Mechanism (dalembert.load(...)), Equations (derive, "
             "from_lagrangian, from_sympy) or the Dynamics of either"
         )
-    system = dynamics.made.setdefault(("stabiliser", relaxation), Stabiliser(dynamics, relaxation))
+    system: Stabiliser = dynamics.remembered(Stabiliser, relaxation)
     if (baumgarte or relaxation) and not system.has_loops:
         warn_unused(system.mechanism.name)
     if system.mechanism.nv == 0:
@@ -378,7 +383,7 @@ def stabilised(
 
 
 def _check_fit(
-    made: Dynamics,
+    made: KernelTable,
     include: Sequence[str],
     wrenches: Sequence[str],
     constraints: Sequence[str] | str,

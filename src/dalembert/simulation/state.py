@@ -10,7 +10,6 @@ import numpy as np
 
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, ModelWarning
-from dalembert.formulations.motion import DerivedDynamics
 from dalembert.kinematics.manifold import normalise_in_place, quaternion_places
 from dalembert.labels import NamedAxis, arranged
 from dalembert.model import Mechanism
@@ -221,7 +220,7 @@ def as_parameters(dynamics: Dynamics, given: Any, batch: bool = False) -> np.nda
 
 def _check_contacts(dynamics: Dynamics, values: np.ndarray) -> None:
     """Refuse numbers of contacts below zero, and restitution beyond one."""
-    if isinstance(dynamics, DerivedDynamics):
+    if dynamics.equations is not None:
         return
     places = {name: k for k, name in enumerate(dynamics.parameter_names)}
     for contact in dynamics.mechanism.contacts:
@@ -246,7 +245,7 @@ def _check_masses(dynamics: Dynamics, values: np.ndarray) -> None:
 
     That is what matters: the parameters of an identified body may be negative as long as others outweigh them.
     """
-    if isinstance(dynamics, DerivedDynamics):  # whose mass matrix need not be one of bodies
+    if dynamics.equations is not None:  # whose mass matrix need not be one of bodies
         return
     model, rows = dynamics.mechanism, values.reshape(-1, values.shape[-1])
     for begin in range(0, len(rows) if model.nv else 0, PARAMETER_SETS_AT_ONCE):

@@ -203,16 +203,36 @@ def _check_repeats(
     function: Callable[..., Any], what: str, shape: tuple[int, ...], nq: int, nv: int, gains: int
 ) -> None:
     """Raise if a function draws random numbers or keeps a state."""
-    from dalembert.tracing.trace import repeatable, trace
+    from dalembert.tracing.trace import repeatable
 
-    ports = {"t": (), "q": (nq,), "v": (nv,), **({"gains": (gains,)} if gains else {})}
     repeatable(
-        lambda: trace(lambda *given: {"answer": _traced(function, what, shape, *given)}, ports, "answer"),
+        lambda: _answer(function, what, shape, nq, nv, gains),
         what,
         "t, q, v and gains",
         "draw random numbers beforehand and pass them as rows of control= or as gains; simulate(..., control=) takes "
         "any function",
     )
+
+
+def _answer(function: Callable[..., Any], what: str, shape: tuple[int, ...], nq: int, nv: int, gains: int) -> Program:
+    from dalembert.tracing.trace import trace
+
+    ports = {"t": (), "q": (nq,), "v": (nv,), **({"gains": (gains,)} if gains else {})}
+    return trace(lambda *given: {"answer": _traced(function, what, shape, *given)}, ports, "answer")
+
+
+def function_digest(
+    system: Stabiliser, function: Callable[..., Any], shape: tuple[int, ...] = (), gains: int = 0
+) -> str:
+    """A name for what a function of (t, q, v) or (t, q, v, gains) computes: that of the program it is traced to.
+
+    Args:
+        function: over traced scalars.
+        shape: of its answer.
+        gains: how many it takes.
+    """
+    m = system.mechanism
+    return _answer(function, "the function", shape, m.nq, m.nv, gains).digest
 
 
 def _quantity(name: str, function: Callable[..., Any]) -> Callable[[Any, Any, Any], Any]:

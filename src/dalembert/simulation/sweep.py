@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 import time
+import uuid
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future
@@ -15,18 +17,23 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import ArgumentError, SimulationWarning
+from dalembert.installation import code_digest
 from dalembert.model.checks import expect_path, shown
-from dalembert.model.identity import identify
+from dalembert.model.record import fingerprint
 from dalembert.native.threads import default_threads
 from dalembert.simulation.failure import SweepError, interrupted
-from dalembert.simulation.ownership import DECISIVE, owned
+from dalembert.simulation.ownership import DECISIVE, UNRECOGNISED, owned
 from dalembert.simulation.points import Points
+from dalembert.simulation.rollout_task import RolloutTask
 from dalembert.simulation.state import as_flag
 from dalembert.simulation.stores import STORES, Arrays, DamagedPiece, Store
 from dalembert.text.progress import Progress
 
 Task = Callable[[dict[str, np.ndarray]], dict[str, Any]]
 """Takes points by name, (n, ...) each; returns results by name, (n, ...) each."""
+
+SHOWN = 200
+"""Characters of a text that explains what a task depends on."""
 
 PATIENCE = 5.0
 """Seconds after which a cluster that does not answer is given up, and one without workers gives a warning."""
@@ -170,9 +177,10 @@ def sweep(
         format: ``"npz"``, ``"parquet"`` or ``"zarr"``.
         client: a ``dask.distributed.Client``; threads of this process by default.
         threads: how many of them; all cores by default.
-        version: a name for what the task computes, which the caller changes with it. By default the task is recognised
-            by its code and by all that it refers to, by value: variables, functions and classes, objects and modules;
-            and by the versions of packages. A folder with results of another task or of other points is refused.
+        version: a name for what the task computes, which the caller changes with it. Tasks of the library - a
+            :class:`~dalembert.simulation.RolloutTask`, a kernel - are recognised without one, by their settings; a
+            function of yours is not: a sweep of it cannot be resumed, and needs a folder without results. A folder
+            with results of another task or of other points is refused.
         progress: show progress on standard error; by default on a terminal, if it takes long.
     """
     if not isinstance(points, Points):
@@ -229,16 +237,24 @@ def _manifest(task: Any, points: Points, piece: int, format: str, version: str |
     """What results depend on, and texts that explain it."""
     about = {"points": str(points), "dtype": ", ".join(str(value.dtype) for value in points.values.values())}
     if version is None:
-        found = identify(task)
-        if found.unknown:
-            raise ArgumentError(
-                f"what the task computes cannot be recognised again: {'; '.join(found.unknown[:5])}",
-                argument="version",
-                remedy="give the sweep {argument}=, a text that you change whenever its results change",
-            )
-        about |= found.parts
-    what = found.digest if version is None else version
-    return {"points": points.digest, "task": what, "piece": piece, "format": format, "about": about}
+        version, own = _recognised(task, points)
+        about |= own
+    about |= {"dalembert": code_digest()[:12]}
+    return {"points": points.digest, "task": version, "piece": piece, "format": format, "about": about}
+
+
+def _recognised(task: Any, points: Points) -> tuple[str, dict[str, str]]:
+    """A name for what a task of the library computes, and texts that explain it; of any other a name that nothing else
+    has.
+    """
+    if isinstance(task, RolloutTask):
+        parts = task.identity({name: value.shape[1:] for name, value in points.values.items()})
+        whole = fingerprint([*sorted(parts.items()), code_digest()])
+        return hashlib.sha256(whole.encode()).hexdigest(), {name: text[:SHOWN] for name, text in parts.items()}
+    digest = getattr(task, "digest", None)
+    if isinstance(digest, str):
+        return hashlib.sha256(f"{digest} {code_digest()}".encode()).hexdigest(), {}
+    return f"{UNRECOGNISED} {uuid.uuid4().hex}", {}
 
 
 def _run(

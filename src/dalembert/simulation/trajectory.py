@@ -12,12 +12,12 @@ import numpy as np
 from dalembert.cached import cached_property
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, UnsupportedError
-from dalembert.formulations.motion import DerivedDynamics
 from dalembert.kinematics.manifold import normalise_in_place
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_path, real_array, shown
 from dalembert.model.names import velocity_names
 from dalembert.native.kernel import Kernel
+from dalembert.services import ask
 from dalembert.simulation.balance import dissipated, numeric, reactions, work
 from dalembert.simulation.contact_history import ContactHistory
 from dalembert.simulation.equations import part_kernel
@@ -216,7 +216,7 @@ class Trajectory:
 
         Other elements - friction, drives, wrenches, fields and forces of the user - do work from outside.
         """
-        if isinstance(self.dynamics, DerivedDynamics) and self.dynamics.has("energy"):
+        if self.dynamics.equations is not None and self.dynamics.has("energy"):
             return self.quantity("energy") - self.kinetic_energy
         if not self.dynamics.elements.names:
             return self.quantity("potential_energy")
@@ -225,7 +225,7 @@ class Trajectory:
     @property
     def energy(self) -> np.ndarray:
         """Kinetic and potential energy, J; of a Lagrangian, the energy that is conserved."""
-        if isinstance(self.dynamics, DerivedDynamics) and self.dynamics.has("energy"):
+        if self.dynamics.equations is not None and self.dynamics.has("energy"):
             return self.quantity("energy")
         return self.kinetic_energy + self.potential_energy
 
@@ -233,7 +233,7 @@ class Trajectory:
     def power(self) -> np.ndarray:
         """Of the control, W: tau . v; of the inputs of equations, D tau . v."""
         forces = self.tau
-        if isinstance(self.dynamics, DerivedDynamics):
+        if self.dynamics.equations is not None:
             forces = self.quantity("input_forces")
         return np.einsum("ti,ti->t", forces, self.v)
 
@@ -317,14 +317,12 @@ class Trajectory:
         Args:
             to: the file to write, ``.html``; without it the browser opens the page.
         """
-        from dalembert.viewer import view
-
-        return view(self, to=None if to is None else expect_path(to, "Trajectory.view, to"))
+        page: Path = ask("view", self, to=None if to is None else expect_path(to, "Trajectory.view, to"))
+        return page
 
     def _repr_html_(self) -> str | None:
-        from dalembert.viewer.inline import motion_html
-
-        return motion_html(self)
+        shown: str | None = ask("picture of a motion", self)
+        return shown
 
     def __repr__(self) -> str:
         span = f"t = {self.t[0]:.6g} .. {self.t[-1]:.6g} s" if len(self) else "empty"

@@ -224,10 +224,6 @@ class Program:
     tables: tuple[bytes, ...] = ()
     calls: tuple[CalledProgram, ...] = ()
 
-    def __identity__(self) -> dict[str, Any]:
-        """What it is by value, for whoever recognises it in another process."""
-        return {"digest": self.digest}
-
     @cached_property
     def digest(self) -> str:
         """SHA-256 of everything that determines the computed values; labels do not count."""

@@ -14,7 +14,6 @@ import numpy as np
 
 from dalembert.errors import ArgumentError, DalembertError, FormatError, MissingExtraError, UnsupportedError
 from dalembert.formats.xml import read_bytes
-from dalembert.formulations.motion import DerivedDynamics
 from dalembert.kinematics.manifold import continued
 from dalembert.labels import unlabelled
 from dalembert.model import Mechanism
@@ -62,7 +61,7 @@ def of_bodies(trajectory: Trajectory) -> Trajectory:
     other motion as it is.
     """
     own = trajectory.dynamics
-    if not isinstance(own, DerivedDynamics):
+    if own.equations is None:
         return trajectory
     mechanism = bodies_behind(own.equations)
     fine = _sampled(trajectory)

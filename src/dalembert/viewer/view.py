@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.files import write_text
 from dalembert.formats.loading import load
-from dalembert.formulations.motion import DerivedDynamics
 from dalembert.model import Mechanism
 from dalembert.simulation import Trajectory
 from dalembert.simulation.export import load_trajectory
@@ -96,7 +95,7 @@ def view(
         if trajectory is not None:
             raise ArgumentError("the first argument is a trajectory already; give the mechanism, or no second one")
         trajectory = of_bodies(mechanism)
-        if isinstance(mechanism.dynamics, DerivedDynamics) and equations is True:
+        if mechanism.dynamics.equations is not None and equations is True:
             equations = mechanism.dynamics.equations
         mechanism = trajectory.mechanism
     place = None if folder is None else Path(folder)
