@@ -110,6 +110,23 @@ def test_a_pickled_kernel_keeps_the_names_of_its_results():
     assert again.result is made.result and again.key == made.key
 
 
+def test_a_kernel_with_a_key_finds_its_source_without_its_program(tmp_path, monkeypatch):
+    monkeypatch.setenv("DALEMBERT_CACHE", str(tmp_path))
+    program, traced = trace(lambda x: x * np.sin(x), {"x": (SIZE,)}), []
+
+    def made():
+        traced.append(1)
+        return program
+
+    def source(key, room=50_000, real="double"):
+        return CudaKernel("f", program.inputs, program.outputs, made, key=key)._kept_source(real, room)
+
+    first = source("a key")
+    assert first == source("a key") and len(traced) == 1
+    assert source("another") == first and source("a key", real="float") != first and len(traced) == 3
+    assert source(None) == first
+
+
 def test_conversions_stay_in_memory_of_pytorch_and_are_warned_of_once(kernel):
     x = torch.randn(5, SIZE)
     with pytest.warns(DeviceCopyWarning, match="sum is given x of torch.float32, which every call converts to float64"):

@@ -118,8 +118,11 @@ def test_bound_kernel_reads_its_arrays_again(dynamics):
     args[2][:] = 2 * args[2]
     bound()
     assert cupy.array_equal(bound.outputs[0], dynamics.inverse_dynamics(*args))
-    with pytest.raises(ArgumentError, match="bind takes"):
-        dynamics.inverse_dynamics.bind(args[0], args[1][0], args[2])
+    shared = dynamics.inverse_dynamics.bind(args[0], a=args[2], v=args[1][0].copy())
+    assert cupy.array_equal(shared.outputs[0], dynamics.inverse_dynamics(args[0], args[1][0], args[2]))
+    for wrong in (args[1].T.copy().T, given["v"], args[1][:50]):
+        with pytest.raises(ArgumentError, match=r"bind takes|do not fit together"):
+            dynamics.inverse_dynamics.bind(args[0], wrong, args[2])
 
 
 def test_nan_stays_in_its_state_and_huge_angles_give_nan():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -17,15 +19,17 @@ from dalembert.cuda.stages import Stage, StagedLaunch
 from dalembert.cuda.tuning import REGISTER_VALUES
 from dalembert.cuda.warps import Parts
 from dalembert.errors import ArgumentError
+from dalembert.installation import code_digest, is_as_imported
 from dalembert.native.arguments import Arguments
+from dalembert.native.cache import default_cache, digest
 from dalembert.native.composition import composed, holds_traced
 from dalembert.native.deferred import Deferred
 from dalembert.printing.c_family import Real
 from dalembert.tracing.program import Port, Program
 
 BINDS = (
-    "bind takes C-contiguous CuPy arrays of one precision with one batch dimension each, all of the same length, which "
-    "is not 0, on the current device; out shares no memory with the others"
+    "bind takes C-contiguous CuPy arrays of one precision on the current device. The first has one batch dimension, "
+    "whose length is not 0; each of the others has the same one or none. out shares no memory with the others"
 )
 
 
@@ -120,8 +124,24 @@ class CudaKernel:
     def _compile(self, device: int, real: Real) -> Launch | StagedLaunch:
         if self.stages is not None and sum(port.size for port in self.outputs) > REGISTER_VALUES[real]:
             return StagedLaunch(self.name, self.inputs, self.outputs, self.stages(), real, device)
-        source = to_cuda(self.program, real, parts=self._parts, room=shared_memory(device))
-        return Launch(self.name, source, device)
+        return Launch(self.name, self._kept_source(real, shared_memory(device)), device)
+
+    def _kept_source(self, real: Real, room: int) -> CudaSource:
+        """The source for a device; with a key it is kept on disk, and found there without making the program.
+
+        Args:
+            room: bytes of shared memory that a block can have.
+        """
+        if self.key is None:
+            return to_cuda(self.program, real, parts=self._parts, room=room)
+        store, entry = default_cache(), digest("CUDA source", self.key, real, room, self._parts, code_digest())
+        found = store.get(entry)
+        if found is not None:
+            return CudaSource(**json.loads(found))
+        source = to_cuda(self.program, real, parts=self._parts, room=room)
+        if is_as_imported():  # else the code that made it is not the one that names it
+            store.put(entry, json.dumps(dataclasses.asdict(source)).encode())
+        return source
 
     def __call__(self, *inputs: Any, out: Any = None, **named: Any) -> Any:
         """Evaluate.
@@ -203,12 +223,14 @@ class CudaKernel:
         For small batches, where the call costs more than the work.
 
         Args:
-            inputs: CuPy arrays, C-contiguous, of one precision and one batch dimension.
+            inputs: CuPy arrays, C-contiguous, of one precision, with one batch dimension or none.
             out: the array to write, or a tuple of them; made if None. It shares no memory with inputs.
             named: inputs by name.
         """
         cp = arrays.cupy()
-        inputs, _ = self.arguments.positional(inputs, named)
+        given = next((x for x in (*inputs, *named.values()) if type(x) is cp.ndarray), None)
+        lent = {} if given is None else self.lent(given.data.device_id, given.dtype)
+        inputs, _ = self.arguments.positional(inputs, named, defaults={name: x.array for name, x in lent.items()})
         if any(type(x) is not cp.ndarray for x in inputs):
             raise ArgumentError(f"{self.name}: {BINDS}")
         if out is None:
