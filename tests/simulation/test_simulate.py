@@ -488,3 +488,46 @@ def test_dissipation_is_that_of_joints_alone():
     assert np.abs(mine.v[-1] - theirs.v[-1]).max() < 1e-7  # both by integration to 1e-8 or so
     np.testing.assert_allclose(mine.dissipation, 2 * mine.v[:, 0] ** 2, rtol=1e-12)
     assert not theirs.dissipation.any()
+
+
+WAYS = {
+    "DOP853": ({}, 1e-7), "LSODA": ({}, 1e-5), "hold": ({"hold": 0.05}, 1e-7), "rk4": ({"step": 5e-3}, 1e-6),
+    "fixed hold": ({"method": "lie-rk4", "step": 5e-3, "hold": 0.05}, 1e-6),
+    "constant": ({"method": "rk4", "step": 3e-3, "control": [0.3, -0.1]}, 1e-6),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_work_does_not_depend_on_samples(way):
+    """It is the change of energy, also where forces change many times between samples."""
+    options, close = WAYS[way]
+    given = {"control": lambda t, q, v: [2 * np.sin(3 * t), 0]} | (
+        {"method": way} if way in {*ADAPTIVE, *STEPPERS} else {}
+    )
+    dynamics, found = Dynamics(double_pendulum()), []
+    for count in (11, 21, 51, 2001):
+        motion = simulate(dynamics, [1.0, 0], None, np.linspace(0, 10, count), **(given | options))
+        found.append(motion.work[-1])
+        gain = motion.energy - motion.energy[0]
+        assert abs(motion.work[-1] - gain[-1]) < close and abs(gain[-1]) > 0.1
+        assert np.abs(motion.work - gain).max() < (1e-4 if way == "LSODA" else 2e-5)
+        part = motion[2:]
+        np.testing.assert_allclose(part.work, motion.work[2:] - motion.work[2], atol=1e-12)
+    np.testing.assert_allclose(found, found[0], atol=1e-6)
+
+
+@pytest.mark.parametrize("options", [{}, {"method": "event-driven"}])
+def test_work_on_what_touches_does_not_depend_on_samples(options):
+    ball = Body("ball", Inertia.sphere(1, 0.1))
+    touch = Contact("touch", "ball", shape_a=Shape("sphere", (0.1,)), friction=0.1)
+    model = Mechanism("ball", (ball,), (Joint("base", "free", "world", "ball"),), contacts=(touch,))
+    dynamics, found = Dynamics(model), []
+    for count in (3, 11, 401):
+        motion = simulate(
+            dynamics, [0, 0, 0.11, 0, 0, 0, 1], None, np.linspace(0, 0.4, count),
+            control=lambda t, q, v: [2 * np.sin(30 * t), 0, 0, 0, 0, 0.01], **options,
+        )  # fmt: skip
+        lost = motion.contacts.friction_loss + motion.contacts.impact_loss - motion.contacts.push_work
+        found.append(motion.work[-1])
+        assert abs(motion.work[-1] - motion.energy[-1] + motion.energy[0] - lost[-1]) < (1e-8 if options else 1e-3)
+    np.testing.assert_allclose(found, found[0], rtol=1e-9 if options else 5e-2)

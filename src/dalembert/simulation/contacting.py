@@ -249,11 +249,13 @@ def march(
     last = () if values is None else (values,)
     began, status, failed = time.perf_counter(), "finished", None
     kept: list[tuple[Any, ...]] = []
+    done = 0.0  # work of the control
     t0, used, periods, made, most, polished = float(times[0]), 0.0, 0, 0, law.sweeps, 0
     bounds = times if chosen else times[[0, -1]]
 
     def keep(t: float, h: float) -> None:
-        kept.append((t, q, v, inputs.control(t, q, v), inputs.wrenches(t, q, v), impulses, [*known, *of_points], h))
+        tau, loads = inputs.control(t, q, v), inputs.wrenches(t, q, v)
+        kept.append((t, q, v, tau, loads, impulses, [*known, *of_points], h, done))
 
     try:
         with Progress(f"simulating {model.name}", progress) as line:
@@ -290,6 +292,7 @@ def march(
                         raise Fault(NOT_FINITE, t, q, v, guess=guess)
                     if system.projects:
                         after = system.projected(t + h, after)
+                    done += float(tau @ (v + after[nq:])) * h / 2  # as losses are those of mean velocities
                     q, v, impulses = after[:nq], after[nq:], found[2]
                     residual, forceful, slip, mode, losses, stride = (found[i] for i in (3, 4, 6, 7, 8, 9))
                     known = known.after(float(residual), float(forceful), losses.tolist(), stride.tolist())
@@ -304,8 +307,8 @@ def march(
         failed, status = fault, "failed"
     except KeyboardInterrupt:
         status = "interrupted"
-    columns = [np.array([row[k] for row in kept]) for k in range(8)]
-    ts, qs, vs, taus, wrenches, pushes, report, steps = columns
+    columns = [np.array([row[k] for row in kept]) for k in range(9)]
+    ts, qs, vs, taus, wrenches, pushes, report, steps, worked = columns
     info = {
         "method": METHOD, "law": law.law, "sweeps": law.sweeps, "most_sweeps": most, "polished": polished,
         "solver": law.solver, "evaluations": made, "seconds": time.perf_counter() - began, "singular": (),
@@ -315,7 +318,7 @@ def march(
     contacts = ContactHistory(dynamics, ts, qs, pushes, report, steps, (pushes[-1], report[-1]), values)
     trajectory = Trajectory(
         system, ts, qs, vs, taus.reshape(len(ts), model.nv), wrenches.reshape(len(ts), len(dynamics.wrenches), 6),
-        parameters=values, status=status, info=info, contacts=contacts,
+        parameters=values, status=status, info=info, contacts=contacts, worked=worked,
     )  # fmt: skip
     trajectory.interpolant = Slopes(trajectory)
     if failed is not None:

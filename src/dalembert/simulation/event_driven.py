@@ -30,6 +30,7 @@ import numpy as np
 from dalembert.contact.cones import HELD_SMALL, PROXIMAL, ConeProblem
 from dalembert.errors import SimulationWarning
 from dalembert.kinematics.manifold import displaced, normalise_in_place
+from dalembert.simulation.account import WorkAccount
 from dalembert.simulation.contact_history import ContactHistory, ContactMeasures
 from dalembert.simulation.events import Occurrence
 from dalembert.simulation.failure import SimulationError, interrupted
@@ -675,12 +676,14 @@ def follow(
     pieces: list[tuple[float, float, Callable]] = []
     t, end = float(times[0]), float(times[-1])
     wanted = list(times[1:]) if chosen else []
+    account = WorkAccount(system, inputs, values)
 
     def keep(t: float, y: np.ndarray) -> None:
         q, v = run.split(y)
         now = run.events.at(t, q, v)
         _, forces = run.events.forces(now, run.modes)
-        kept.append((t, q, v, inputs.control(t, q, v), inputs.wrenches(t, q, v), forces, _measures(run, now, y)))
+        kept.append((t, q, v, inputs.control(t, q, v), inputs.wrenches(t, q, v), forces, _measures(run, now, y),
+                     account.at(t)))  # fmt: skip
 
     try:
         with Progress(f"simulating {model.name}", progress) as line:
@@ -689,6 +692,7 @@ def follow(
             for begin, until, dense, y, anew in run.legs(t, start, end):
                 if until > begin:
                     pieces.append((begin, until, lambda s, f=dense: f(s)[:-1]))
+                    account.through(begin, until, pieces[-1][2])
                 while wanted and wanted[0] <= until and not anew:
                     keep(wanted[0], dense(wanted[0]))
                     wanted.pop(0)
@@ -701,7 +705,7 @@ def follow(
         status = "interrupted"
     if not kept:  # it failed before it began
         keep(t, np.concatenate([x, [0.0]]))
-    ts, qs, vs, taus, wrenches, pushes, report = (np.array([row[k] for row in kept]) for k in range(7))
+    ts, qs, vs, taus, wrenches, pushes, report, worked = (np.array([row[k] for row in kept]) for k in range(8))
     info = {
         "method": METHOD, "law": "rigid", "evaluations": run.events.evaluations, "singular": (),
         "seconds": time.perf_counter() - began, "impacts": tuple(run.impacts), "paradoxes": tuple(run.paradoxes),
@@ -710,7 +714,7 @@ def follow(
     made = Trajectory(
         system, ts, qs, vs, taus.reshape(len(ts), model.nv), wrenches.reshape(len(ts), len(dynamics.wrenches), 6),
         parameters=values, events=tuple(run.noted), status=status, info=info, discontinuities=tuple(run.jumps),
-        contacts=contacts,
+        contacts=contacts, worked=worked,
     )  # fmt: skip
     made.interpolant = Pieces(pieces, kept[0][1].tolist() + kept[0][2].tolist()) if pieces else None
     if failed is not None:

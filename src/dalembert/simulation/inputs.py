@@ -110,6 +110,11 @@ class Inputs:
         """Whether nothing depends on time or state."""
         return self._control is None and not self._functions
 
+    @property
+    def rests(self) -> bool:
+        """Whether there is no control."""
+        return self._control is None and not self._tau.any()
+
     def hold(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
         """Ask the controller now, and keep its answer until asked again."""
         self._held = None

@@ -161,6 +161,7 @@ def constant_parts(motion: Trajectory) -> Trajectory | None:
     return replace(
         motion,
         interpolant=None,
+        worked=None,
         **{name: np.insert(getattr(motion, name), after, x, axis=0) for name, x in new.items()},
     )
 
@@ -193,4 +194,5 @@ def with_discontinuities(motion: Trajectory) -> Trajectory:
     wrenches = np.array([np.interp(t, motion.t, x) for x in columns]).T.reshape(len(t), *motion.wrenches.shape[1:])
     new = {"t": t, "q": q, "v": v, "tau": control_at(motion, t), "wrenches": wrenches}
     places = np.searchsorted(motion.t, t)
+    motion = replace(motion, worked=None)
     return replace(motion, **{name: np.insert(getattr(motion, name), places, x, axis=0) for name, x in new.items()})

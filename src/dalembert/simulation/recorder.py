@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.simulation.account import WorkAccount
 from dalembert.simulation.events import Event, Occurrence
 from dalembert.simulation.inputs import Inputs
 from dalembert.simulation.integrators import IntegrationStep
@@ -48,6 +49,8 @@ class Recorder:
         self.pieces: list[tuple[float, float, Any]] = []
         self.events: list[Occurrence] = []
         self.discontinuities: list[Sample] = []
+        self.work: list[float] = []
+        self.account = WorkAccount(system, inputs, parameters)
         self._next = 0
         self._happened: Counter[Event] = Counter()
 
@@ -83,6 +86,7 @@ class Recorder:
             t: how far it counts.
             x: the state there.
         """
+        self.account.add(made, t)
         if self.dense and made.dense is not None:
             self.pieces.append((made.t0, t, made.dense))
         if not self.chosen:
@@ -105,6 +109,7 @@ class Recorder:
         self.x += list(states)
         self.tau += [self.tau[0]] * len(times)
         self.wrenches += [self.wrenches[0]] * len(times)
+        self.work += self.account.along(self.x[0], states).tolist()
 
     def note(self, event: Event, t: float, x: np.ndarray) -> bool:
         """Remember an event; whether it ends the motion."""
@@ -138,9 +143,10 @@ class Recorder:
         self.x.append(x)
         self.tau.append(tau)
         self.wrenches.append(wrenches)
+        self.work.append(self.account.at(t))
 
     def _replace(self, t: float, x: np.ndarray) -> None:
-        for kept in (self.t, self.x, self.tau, self.wrenches):
+        for kept in (self.t, self.x, self.tau, self.wrenches, self.work):
             kept.pop()
         self._keep(t, x)
 
@@ -155,7 +161,7 @@ class Recorder:
             singular: times at which constraints lost rank.
         """
         m = self.system.mechanism
-        kept: tuple[list[Any], ...] = (self.t, self.x, self.tau, self.wrenches)
+        kept: tuple[list[Any], ...] = (self.t, self.x, self.tau, self.wrenches, self.work)
         whole = min(len(part) for part in kept)  # an interruption may come while a sample is written down
         for part in kept:
             del part[whole:]
@@ -172,6 +178,7 @@ class Recorder:
             status=status,
             info={"method": method, "evaluations": evaluations, "seconds": seconds, "singular": singular},
             discontinuities=tuple(self.discontinuities),
+            worked=np.array(self.work) if np.isfinite(self.work).all() else None,
         )
         if self.dense and len(self.t):
             made.interpolant = Pieces(self.pieces, x[0]) if self.pieces else Hermite(made)

@@ -227,7 +227,7 @@ def simulate(
     watch, ranks = Watch(as_events(events)), RankWatch(system)
     plan = None
     if length is not None and inputs.constant and hold is None and not watch.events:
-        plan = _rhythm(times, chosen, length)
+        plan = _rhythm(times, chosen, length) if recorder.account.closed or not chosen else None
     try:
         with Progress(f"simulating {model.name}", progress) as line:
             if plan is not None:

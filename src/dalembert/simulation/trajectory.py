@@ -69,6 +69,7 @@ class Trajectory:
         interpolant: gives states at any times between the first and the last sample.
         discontinuities: states just after events that changed them.
         contacts: what the contacts did, if there are any.
+        worked: work of the control since the start, J, (T,), where it was integrated with the motion.
     """
 
     system: Stabiliser
@@ -84,6 +85,7 @@ class Trajectory:
     interpolant: Callable[[np.ndarray], np.ndarray] | None = field(default=None, repr=False)
     discontinuities: tuple[Sample, ...] = ()
     contacts: ContactHistory | None = field(default=None, repr=False)
+    worked: np.ndarray | None = field(default=None, repr=False)
 
     @property
     def dynamics(self) -> Dynamics:
@@ -126,6 +128,7 @@ class Trajectory:
                 events=tuple(event for event in self.events if first <= event.t <= last), interpolant=self.interpolant,
                 discontinuities=tuple(state for state in self.discontinuities if first <= state.t <= last),
                 contacts=None if self.contacts is None else self.contacts.records(which),
+                worked=None if self.worked is None else self.worked[which],
             )  # fmt: skip
         return Sample(self.t[which], self.q[which], self.v[which])
 
@@ -239,9 +242,15 @@ class Trajectory:
 
     @cached_property
     def work(self) -> np.ndarray:
-        """Of the control since the start, J: the integral of the power by cubic splines between discontinuities, or,
-        under a zero-order hold of which every period has a sample, the sum of constant forces along their ways."""
-        return work(self)
+        """Of the control since the first sample, J.
+
+        ``simulate`` integrates it at its own steps, however far apart samples are. Of rollouts it is the integral of
+        the power by cubic splines between discontinuities, or, under a zero-order hold of which every period has a
+        sample, the sum of constant forces along their ways.
+        """
+        if self.worked is None or (np.diff(self.t) < 0).any():
+            return work(self)
+        return self.worked - self.worked[:1]
 
     @cached_property
     def dissipation(self) -> np.ndarray:

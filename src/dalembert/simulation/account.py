@@ -1,0 +1,106 @@
+"""Work of the control, integrated along a motion at the integrator's own steps, whatever samples are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.polynomial import legendre
+
+from dalembert.formulations.motion import DerivedDynamics
+from dalembert.kinematics.manifold import quaternion_places
+from dalembert.simulation.inputs import Inputs
+from dalembert.simulation.integrators import IntegrationStep
+from dalembert.simulation.stabiliser import Stabiliser
+
+GAUSS = legendre.leggauss(6)[0]
+"""Places in a step that has an interpolant of high order, from -1 to 1."""
+
+SIMPSON = np.array([-1.0, 0.0, 1.0])
+"""Places in a step of fixed length."""
+
+
+class WorkAccount:
+    """Work of the control since the start, J.
+
+    Args:
+        inputs: the control, which is asked at a few more places of every step.
+        values: of the parameters, or None.
+    """
+
+    def __init__(self, system: Stabiliser, inputs: Inputs, values: np.ndarray | None):
+        self.system, self.inputs, self.values = system, inputs, values
+        self.derived = isinstance(system.dynamics, DerivedDynamics)
+        self.idle = inputs.rests
+        self.total = 0.0
+        self._piece: tuple[float, float, float, np.ndarray] | None = None  # begin, half, work at the begin, its shape
+
+    @property
+    def closed(self) -> bool:
+        """Whether positions alone say what constant forces have done."""
+        places = quaternion_places(self.system.tree)
+        return self.idle or (self.inputs.constant and not (self.derived or self.system.has_speeds or places))
+
+    def along(self, x: np.ndarray, states: np.ndarray) -> np.ndarray:
+        """Work of constant forces from a state to others, (k,); NaN where it depends on the way.
+
+        Args:
+            x: the state at the start.
+            states: (k, nq + nv).
+        """
+        if self.idle or not self.closed:
+            return np.full(len(states), 0.0 if self.idle else np.nan)
+        links = [link for link in self.system.tree.links if link.nv]
+        forces = self.inputs.control(0.0, x, x)
+        return sum((forces[link.v] * (states[:, link.q] - x[link.q]) for link in links), np.zeros(len(states)))
+
+    def power(self, t: float, x: np.ndarray) -> float:
+        """Of the control at a state, W."""
+        nq = self.system.mechanism.nq
+        q, v = x[:nq], x[nq:]
+        tau = self.inputs.control(t, q, v)
+        if self.derived:
+            kernel = self.system.dynamics.kernel("input_forces")
+            given = {"q": q, "v": v, "tau": tau, "t": t, "parameters": self.values}
+            tau = kernel(*(given[port.name] for port in kernel.inputs))
+        return float(tau @ v)
+
+    def add(self, made: IntegrationStep, t: float) -> None:
+        """Go on through a step of the integrator.
+
+        Args:
+            made: the step.
+            t: how far it counts.
+        """
+        if made.dense is not None:
+            return self.through(made.t0, t, made.state)
+
+        def state(s: float) -> np.ndarray:
+            inner = made.guess(s) if made.guess is not None and made.t0 < s < made.t1 else None
+            return made.state(s) if inner is None else np.concatenate(inner)
+
+        return self.through(made.t0, t, state, SIMPSON)
+
+    def through(
+        self, begin: float, end: float, state: Callable[[float], np.ndarray], places: np.ndarray = GAUSS
+    ) -> None:
+        """Go on through a smooth part of the motion.
+
+        Args:
+            state: gives x = [q; v].
+            places: where power is asked, from -1 to 1.
+        """
+        if self.idle or end <= begin:
+            return
+        half = (end - begin) / 2
+        powers = [self.power(t, state(t)) for t in (begin + half * (1 + places)).tolist()]
+        shape = np.linalg.solve(legendre.legvander(places, len(places) - 1), powers)
+        self._piece = begin, half, self.total, legendre.legint(shape, lbnd=-1)
+        self.total = self.at(end)
+
+    def at(self, t: float) -> float:
+        """The work done until a time within the last part, or at its end."""
+        if self._piece is None:
+            return self.total
+        begin, half, before, shape = self._piece
+        return before + half * float(legendre.legval(min(max((t - begin) / half - 1, -1.0), 1.0), shape))
