@@ -59,6 +59,8 @@ KEYS = ("tests/attack/test_cache_identity.py",)
 UNITS = ("tests/fmi/test_unit_moves.py",)
 RIGID = ("tests/contact/test_rigid_laws.py", "tests/contact/test_solvers.py", "tests/contact/test_rigid_scenes.py")
 
+ROUTES = ("tests/contact/test_laws_on_all_routes.py",)
+
 FAULTS = (
     # machine code
     Fault(
@@ -154,6 +156,10 @@ FAULTS = (
     Fault(
         "contact/rigid.py", "rebound = -restitution * (u + free) / 2", "rebound = restitution * (u + free) / 2", RIGID
     ),
+    Fault("simulation/contacting.py", "losses.tolist()", "(losses * (1, 1, -1)).tolist()", ROUTES),
+    Fault("simulation/event_driven.py", "self.sums[2] -= p", "self.sums[2] += p", ROUTES),
+    Fault("contact/cones.py", "note(_root(square), step, size)", "note(0 * _root(square), step, size)", ROUTES),
+    Fault("contact/cones.py", "gains = above(taken * (1 - GAIN), 2 * wanted)", "gains = above(0, 1)", RIGID),
     Fault("contact/rigid.py", "friction = friction - dot([p[k]", "friction = friction + dot([p[k]", RIGID),
     Fault(
         "contact/rigid.py",
