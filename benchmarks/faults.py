@@ -57,6 +57,7 @@ READ = ("tests/test_meaning.py::test_models_of_the_grammar_are_read_as_what_they
 FORCES = ("tests/constraints/test_forces.py",)
 KEYS = ("tests/attack/test_cache_identity.py",)
 UNITS = ("tests/fmi/test_unit_moves.py",)
+LAWS = ("tests/contact/test_laws_on_all_routes.py",)
 RIGID = ("tests/contact/test_rigid_laws.py", "tests/contact/test_solvers.py", "tests/contact/test_rigid_scenes.py")
 
 ROUTES = ("tests/contact/test_laws_on_all_routes.py",)
@@ -191,6 +192,14 @@ FAULTS = (
         "wanted[0] = wanted[0] + h * k * d * now.gap",
         ("tests/contact/test_convex.py",),
     ),
+    Fault(
+        "contact/cones.py",
+        "square: Scalar = sum((x - y) * (x - y) for x, y in zip(own, back))",
+        "square: Scalar = 0",
+        LAWS,
+    ),
+    Fault("simulation/contact_history.py", "self.push_work - pushed,", "self.push_work + pushed,", LAWS),
+    Fault("simulation/contact_history.py", "self.friction_loss + friction,", "self.friction_loss,", LAWS),
     # printers
     Fault("printing/python.py", '"lt": "({0} < {1})"', '"lt": "({0} > {1})"', OPERATORS),
     Fault("printing/javascript.py", '"le": "({0} <= {1})"', '"le": "({0} < {1})"', OPERATORS),
@@ -380,6 +389,12 @@ FAULTS = (
         "signs = np.sign(v) if signs is None",
         "signs = np.abs(v) if signs is None",
         ("tests/identification/test_friction.py", "tests/identification/test_identification.py"),
+    ),
+    Fault(
+        "identification/logs.py",
+        "raw.columns[column] * (1.0 if unit is None else",
+        "raw.columns[column] / (1.0 if unit is None else",
+        ("tests/identification/test_logs.py",),
     ),
     Fault(
         "identification/identify.py",
