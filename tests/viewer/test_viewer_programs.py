@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -157,3 +158,31 @@ def test_what_makes_no_sense_is_left_out():
     assert [port.name for port in programs(bare, bare.neutral)["place"].outputs] == ["poses"]
     still = da.Mechanism("still", (da.Body("a"),), (da.Joint("j", "fixed", "world", "a"),))
     assert set(programs(still, still.neutral)) == {"place", "hold"}
+
+
+@needs_node
+def test_positions_and_equations_of_the_page_are_those_of_the_library(tmp_path):
+    """Displacements along tangent vectors, quaternions turned by exp; linear equations with a zero pivot."""
+    assets = Path(da.__file__).parent / "viewer" / "assets" / "machine.js"
+    arithmetic = assets.read_text(encoding="utf-8").split("the mechanism\n")[0]
+    joints = [
+        da.Joint("f", "free", "world", "a"),
+        da.Joint("s", "spherical", "a", "b"),
+        da.Joint("p", "prismatic", "b", "c"),
+    ]
+    m = da.Mechanism("m", [da.Body(name, da.Inertia.sphere(1, 0.1)) for name in "abc"], joints)
+    rng = np.random.default_rng(0)
+    q, step = m.random_state(rng)[:2]
+    steps = [{"kind": link.kind, "q": link.q, "v": link.v} for link in m.tree.links]
+    A = np.array([[0, 2.0, 1], [1, 0, 3], [2, 1, 0]])
+    b = rng.normal(size=3)
+    given_ = ", ".join(map(json.dumps, (steps, q.tolist(), step.tolist())))
+    equations = f"{json.dumps(A.tolist())}, {json.dumps(b.tolist())}"
+    found = f"[Array.from(displaced({given_})), Array.from(solve({equations})),"
+    found += "rotationVector(quaternionExp([0.3, -0.2, 0.5]), 0)]"
+    script_ = f"{arithmetic}\nconsole.log(JSON.stringify({found}));"
+    done = subprocess.run([NODE, "-"], input=script_, capture_output=True, text=True, timeout=60, check=True)
+    moved, solved, turn = json.loads(done.stdout)
+    np.testing.assert_allclose(moved, m.integrate(q, step), atol=1e-13)
+    np.testing.assert_allclose(A @ solved, b, atol=1e-13)
+    np.testing.assert_allclose(turn, [0.3, -0.2, 0.5], atol=1e-13)
