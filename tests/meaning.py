@@ -519,7 +519,7 @@ def call(c: Case, name: str, dtype: Any, rng: np.random.Generator | None = None,
 def including(c: Case, terms: tuple[str, ...]) -> Case:
     """The same case with other terms of the joints, which all have some."""
     oracle = Oracle(c.oracle.m, terms, c.oracle.wrenches, c.oracle.t)
-    return replace(c, dynamics=c.dynamics.including(terms), oracle=oracle)
+    return replace(c, dynamics=c.dynamics.replace(include=terms), oracle=oracle)
 
 
 def check(c: Case, name: str, rng: np.random.Generator) -> str:
