@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dalembert.algebra.loops import for_each, repeat
+from dalembert.algebra.loops import along, for_each, read_at, repeat, scan, write_at
 from dalembert.tracing.trace import trace
 
 SIZE, SWEEPS, ROWS = 6, 9, 40
@@ -60,6 +60,31 @@ def mixed(B, x, w):
     return for_each(row, (B, np.eye(ROWS)), (x, w + 0.5))
 
 
+def scanned(U, T, n):
+    """Rows held for several steps, rows emitted every few, a number of steps that is an input and a stop; arrays that
+    are read and written by computed index, and what a loop has emitted read backwards by another, nested one."""
+
+    def drive(x, u, T):
+        row = read_at(T, 3 * u[0] + 4)
+        x = np.array([0.9 * x[0] + 0.1 * x[1].sin() + row[0], 0.8 * x[1] + u[1] * row[1]], dtype=object)
+        return (x,), (x * u[1], x[0] - x[1]), x[0] > 3
+
+    def count(histogram, place, z):
+        slot = 2 * z + place
+        return (write_at(histogram, slot, read_at(histogram, slot) + z * z),), (read_at(histogram, 1 + 0 * z),)
+
+    def back(y, pair, T):
+        (y,), _ = along(lambda y, row: ((0.7 * y + row[0] * pair[0] - (row[1] * pair[1]).cos(),), ()), (y,), (T,))
+        return (y,), (y,)
+
+    (x,), (pairs, single) = scan(drive, (np.array([0.2, 0.4]),), (U,), (T,), steps=n, hold=3, every=2)
+    (histogram, _), (before,) = scan(
+        lambda h, k, z: ((count(h, k, z)[0][0], k + 1), count(h, k, z)[1]), (np.zeros(5), 0.0), (single,)
+    )
+    (y,), (ys,) = scan(back, (0.1,), (pairs[::-1],), (T,))
+    return x, pairs, histogram, before, y, ys[::-1]
+
+
 def problems(batch=(), seed=0):
     rng = np.random.default_rng(seed)
     root = rng.normal(size=(*batch, SIZE, SIZE))
@@ -79,6 +104,17 @@ def wanderer():
 def mixer():
     """Rows, in a loop and alone."""
     return trace(mixed, {"B": (ROWS, 3), "x": (3,), "w": ()}, "mixed")
+
+
+def scanner():
+    """A loop of everything."""
+    return trace(scanned, {"U": (40, 2), "T": (9, 2), "n": ()}, "scanned")
+
+
+def scannings(batch, dtype=float):
+    rng = np.random.default_rng(6)
+    n = rng.integers(0, 130, batch).astype(dtype)
+    return rng.uniform(-1, 1, (*batch, 40, 2)).astype(dtype), rng.uniform(-1, 1, (*batch, 9, 2)).astype(dtype), n
 
 
 def mixtures(batch, dtype=float):

@@ -43,7 +43,7 @@ def in_python(U, x, gain, **options):
     return x, rows, squares
 
 
-ROWS = 60
+ROWS = 150  # more numbers than the scratch of a kernel takes over as a whole
 SHAPES = {"U": (ROWS, 2), "x": (2,), "gain": ()}
 
 
@@ -53,7 +53,15 @@ def arguments(batch=(), seed=0):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"every": 7}, {"hold": 3, "steps": 170}, {"steps": 50, "every": 4}, {"steps": 33, "most": 55}]
+    "options",
+    [
+        {},
+        {"every": 7},
+        {"hold": 3, "steps": 410},
+        {"steps": 140, "every": 1, "most": 150},
+        {"steps": 50, "every": 4},
+        {"steps": 33, "most": 55},
+    ],
 )
 def test_a_compiled_scan_is_the_python_loop(options):
     def traced(U, x, gain):
@@ -81,7 +89,7 @@ def test_the_number_of_steps_is_an_input_and_lanes_stop_by_themselves():
 
     compiled = kernel(traced, SHAPES | {"n": ()})
     given = arguments((9,))
-    counts = np.array([0, 1, 2, 60, 59, 7, -3, 1000, np.nan])
+    counts = np.array([0, 1, 2, 150, 149, 7, -3, 1000, np.nan])
     found = compiled(*given, counts)
     assert all(np.isfinite(y).all() for y in found)
     for k, n in enumerate(np.clip(np.nan_to_num(counts), 0, ROWS).astype(int)):
@@ -195,6 +203,31 @@ def test_derivatives_pass_through_scans():
             assert np.allclose(found, wanted, rtol=1e-11, atol=1e-12), (name, mode)
             found = Kernel("slopes", slopes.inputs, slopes.outputs, optimise(slopes))(*given)
             assert np.allclose(found, wanted, rtol=1e-11, atol=1e-12), (name, mode)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_arrays_of_any_layout_are_read_and_written_where_they_are(dtype):
+    def traced(U, x, gain):
+        (x,), emitted = swings(U[::-1], x, gain)
+        return x, *emitted
+
+    compiled = kernel(traced, SHAPES, dtype=dtype)
+    U, x, gain = (a.astype(dtype) for a in arguments((13,)))
+    right = compiled(U, x, gain)
+    spread = np.zeros((13, 2, 2 * ROWS), dtype).transpose(0, 2, 1)
+    spread[:, ::2] = U
+    for given in (spread[:, ::2], np.asfortranarray(U), np.ascontiguousarray(U.transpose(1, 2, 0)).transpose(2, 0, 1)):
+        out = tuple(np.full((2, *y.shape), np.nan, dtype).swapaxes(0, 1)[:, 0] for y in right)
+        for y, z in zip(right, compiled(given, x, gain, out=out)):
+            assert np.array_equal(y, z)
+    for y, z in zip(right, compiled(U[4], x, gain)):
+        assert np.array_equal(y[4], z[4])
+    both = U.copy()
+    found = compiled(both, x, gain, out=(None, both, None))  # what is read last is written first
+    assert np.array_equal(found[1], right[1]) and found[1] is both
+    bound = compiled.bind(U, x, gain)
+    bound()
+    assert all(np.array_equal(y, z) for y, z in zip(bound.outputs, right))
 
 
 @pytest.mark.parametrize(

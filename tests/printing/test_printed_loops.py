@@ -24,6 +24,7 @@ CASES = {
     "solve": (looped_programs.solver, looped_programs.problems),
     "mixed": (looped_programs.mixer, looped_programs.mixtures),
     "wander": (looped_programs.wanderer, looped_programs.wanderings),
+    "scanned": (looped_programs.scanner, looped_programs.scannings),
 }
 BITS = 1e-12
 """What other roundings of functions may make of hundreds of contracting steps."""

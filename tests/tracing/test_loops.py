@@ -15,7 +15,7 @@ from dalembert.tracing.evaluate import evaluate, inline
 from dalembert.tracing.loops import UNROLLED_OPERATIONS, unrolled
 from dalembert.tracing.passes import optimise, rebuild
 from dalembert.tracing.trace import retrace
-from looped_programs import ROWS, SIZE, SWEEPS, mixtures, problems, solve, sweep, wanderings
+from looped_programs import ROWS, SIZE, SWEEPS, mixtures, problems, scannings, solve, sweep, wanderings
 
 
 @pytest.fixture(scope="module")
@@ -57,14 +57,19 @@ def mixer():
     return looped_programs.mixer()
 
 
-ARGUMENTS = {"solver": problems, "wanderer": wanderings, "mixer": mixtures}
+@pytest.fixture(scope="module")
+def scanner():
+    return looped_programs.scanner()
+
+
+ARGUMENTS = {"solver": problems, "wanderer": wanderings, "mixer": mixtures, "scanner": scannings}
 
 
 @pytest.mark.parametrize("which", ARGUMENTS)
 def test_passes_keep_what_a_loop_computes(which, request):
     program = request.getfixturevalue(which)
     given = ARGUMENTS[which]((5,))
-    want = evaluate(unrolled(program), given)
+    want = evaluate(program if which == "scanner" else unrolled(program), given)  # formulas have no indices
     for changed in (program, rebuild(program), optimise(program), optimise(program, 2)):
         assert changed.loops
         found = evaluate(changed, given)
@@ -114,7 +119,7 @@ def test_programs_with_loops_compose(solver):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("which", ["wanderer", "mixer"])
+@pytest.mark.parametrize("which", ["wanderer", "mixer", "scanner"])
 def test_machine_code_repeats_steps(which, solver, dtype, request):
     program = request.getfixturevalue(which)
     given = ARGUMENTS[which]((37,), dtype)

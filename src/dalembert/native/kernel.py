@@ -250,15 +250,15 @@ class Kernel:
 
     def _is_apart(self, inputs: tuple[Any, ...], out: Any) -> bool:
         """Whether no output shares memory with an input of another core rank, which NumPy takes for the same states."""
+        direct = (self._compiled or self.compiled).direct
         return not any(
-            len(port.shape) != len(written.shape) and isinstance(y, ndarray) and np.may_share_memory(x, y)
+            (direct or len(port.shape) != len(written.shape)) and isinstance(y, ndarray) and np.may_share_memory(x, y)
             for written, y in zip(self.outputs, out if isinstance(out, tuple) else (out,))
             for port, x in zip(self.inputs, inputs)
         )
 
-    @staticmethod
-    def _spoils(port: Port, x: np.ndarray, written: Port, y: np.ndarray) -> bool:
-        return overlap(x, y, len(port.shape) == len(written.shape))
+    def _spoils(self, port: Port, x: np.ndarray, written: Port, y: np.ndarray) -> bool:
+        return overlap(x, y, len(port.shape) == len(written.shape) and not self.compiled.direct)
 
     def bind(self, *inputs: Any, out: Any = None, **named: Any) -> BoundKernel:
         """A function without arguments that evaluates on these very arrays whenever it is called.
@@ -420,6 +420,7 @@ class Compiled:
         quick: the quickest call on a single state, or None.
         few: the largest number of states that is not worth being divided among threads.
         short: the largest number of states during which the interpreter lock may be held.
+        direct: whether rows of some arrays are read, or written, where they are, so that no output may be an input.
     """
 
     def __init__(
@@ -441,6 +442,7 @@ class Compiled:
         main = self.dtypes[-1]
         self.quick = quick_call(self.code(main).address("loop"), main, inputs, outputs, self._codes)
 
+        self.direct = self.code(main).integer("direct") > 0
         moved = sum(port.size for port in (*inputs, *outputs))
         cost = (0.3 * self.code(main).integer("operations") + 2.0 * moved) / target.lanes(main).width  # ns per state
         self.few, self.short = int(THREADED_NANOSECONDS / (cost + 1e-3)), int(LOCKED_NANOSECONDS / (cost + 1e-3))

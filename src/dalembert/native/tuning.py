@@ -16,6 +16,10 @@ GROUP_CALLS = 128
 RELOAD_OPERATIONS = 40
 """Operations after which a number is read from the scratch again instead of being held in a register."""
 
+DIRECT_ELEMENTS = 256
+"""Elements of an array of the caller up to which it is moved to the scratch as a whole, even if it is used by computed
+index or row by row; of larger ones rows are then read, and written, where they are."""
+
 STACK_BYTES = 1 << 16
 """Bytes of scratch that are taken from the stack; more come from the heap."""
 

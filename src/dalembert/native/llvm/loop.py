@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,8 +52,13 @@ class _Argument:
         self.steps = count + core
         self.is_input = place.startswith("%")
 
-    def prepare(self, b: Instructions, table: int) -> None:
-        """Read pointer and strides, make the table of element offsets if it is needed, choose the way."""
+    def prepare(self, b: Instructions, table: int, direct: bool = False) -> None:
+        """Read pointer and strides, make the table of element offsets if it is needed, choose the way.
+
+        Args:
+            table: where in the scratch there is room for the offsets, in bytes.
+            direct: whether rows are read, or written, later.
+        """
         k, port, itemsize = self.k, self.port, self.lanes.itemsize
         b.do(f"%base{k}.p = getelementptr ptr, ptr %args, i64 {k}")
         b.do(f"%base{k} = load ptr, ptr %base{k}.p")
@@ -69,7 +74,7 @@ class _Argument:
             expected *= port.shape[d]
         b.do(f"br label %check{k}")
         b.do(f"check{k}:")
-        b.do(f"br i1 {contiguous}, label %ready{k}, label %measure{k}")
+        b.do(f"br i1 {'false' if direct else contiguous}, label %ready{k}, label %measure{k}")
         b.do(f"measure{k}:")
         b.do(f"%offsets{k}.made = getelementptr i8, ptr %scratch, i64 {table}")
         b.do(f"call void @rt.offsets(ptr %offsets{k}.made, ptr @shape{k}, ptr %core{k}, i64 {len(port.shape)})")
@@ -86,6 +91,8 @@ class _Argument:
             still = b(f"icmp eq i64 %stride{k}, 0")
             alone = b(f"or i1 {still}, %single")
             b.do(f"%way{k} = select i1 {alone}, i32 {SPLAT}, i32 {way}")
+            if direct:
+                return
             b.do(f"br i1 {alone}, label %splat{k}, label %next{k}")
             b.do(f"splat{k}:")
             b.do(f"call void @rt.load_splat(ptr %base{k}, ptr %offsets{k}, i64 {port.size}, ptr {self.place})")
@@ -93,9 +100,31 @@ class _Argument:
             b.do(f"next{k}:")
         else:
             closed = b(f"icmp eq i64 %stride{k}, {port.size * itemsize}")
-            streamed = b(f"and i1 %stream, {b(f'and i1 {closed}, {contiguous}')}")
+            streamed = b(f"and i1 {'false' if direct else '%stream'}, {b(f'and i1 {closed}, {contiguous}')}")
             way_now = STREAM if self.lanes.width > 1 else COLUMNS
             b.do(f"%way{k} = select i1 {streamed}, i32 {way_now}, i32 {way}")
+
+    def describe(self, b: Instructions, place: int) -> None:
+        """Write down where the numbers of one block of states lie, for those who move rows of them.
+
+        Args:
+            place: in the scratch, in bytes.
+        """
+        k = self.k
+        b.do(f"%at{k}.shift = mul i64 %i, %stride{k}")
+        b.do(f"%at{k} = getelementptr i8, ptr %base{k}, i64 %at{k}.shift")
+        way, stride = f"%way{k}", f"%stride{k}"
+        if self.lanes.width > 1:
+            way = b(f"select i1 %partial, i32 {STRIDED}, i32 %way{k}")
+            if self.is_input:
+                fixed = b(f"icmp eq i32 %way{k}, {SPLAT}")
+                way = b(f"select i1 {fixed}, i32 {SPLAT}, i32 {way}")
+        if self.is_input:
+            fixed = b(f"icmp eq i32 %way{k}, {SPLAT}")
+            stride = b(f"select i1 {fixed}, i64 0, i64 {stride}")
+        wide = b(f"zext i32 {way} to i64")
+        for j, value in enumerate((f"ptr %at{k}", f"i64 {stride}", f"ptr %offsets{k}", f"i64 {wide}", "i64 %states")):
+            b.do(f"store {value}, ptr {b(f'getelementptr i8, ptr %scratch, i64 {place + 8 * j}')}")
 
     def move(self, b: Instructions) -> None:
         """Move the numbers of one block of states."""
@@ -138,14 +167,16 @@ def loop_functions(program: Program, plan: BlockPlan, lanes: Lanes, target: Targ
     Args:
         plan: what to execute on every block of states; its step k, if a chunk, is the function ``chunk<k>``.
     """
-    ports = [*program.inputs, *program.outputs]
-    largest = max(p.size for p in ports) or 1
+    ports, inputs = [*program.inputs, *program.outputs], len(program.inputs)
+    direct = {home.argument for home in plan.outside}
+    largest = max((p.size for k, p in enumerate(ports) if k not in direct), default=0) or 1
     tables = [constant_table("contiguous", range(0, largest * lanes.itemsize, lanes.itemsize))]
     tables.append(constant_table("numbers", [lanes.number(x) for x in plan.table], lanes.scalar))
     prepare, load, store = Instructions("a"), Instructions("b"), Instructions("d")
     prepare.do("%single = icmp eq i64 %n, 1")
     core = slot = 0
-    memory = -(-plan.size * lanes.bytes // 64) * 64  # slots, then offsets of elements, then a stage for streaming
+    memory = -(-plan.size * lanes.bytes // 64) * 64 + 64 * len(direct)  # slots, then where the arrays of the caller
+    # lie, of which rows are moved; then offsets of elements, then a stage for streaming
     for k, port in enumerate(ports):
         is_input = k < len(program.inputs)
         argument = _Argument(port, k, len(ports), core, lanes, f"%in{k}" if is_input else f"@slots{k}")
@@ -153,28 +184,37 @@ def loop_functions(program: Program, plan: BlockPlan, lanes: Lanes, target: Targ
         if port.size == 0:
             continue
         tables.append(constant_table(f"shape{k}", list(port.shape)))
+        if k in direct:
+            argument.prepare(prepare, memory, direct=True)
+            argument.describe(load, place_of_argument(plan, k, lanes))
+            memory += 8 * port.size
+            continue
         if is_input:
             prepare.do(f"%in{k} = getelementptr i8, ptr %scratch, i64 {slot * lanes.bytes}")
             slot += port.size
         else:
             size = lanes.bytes
-            tables.append(constant_table(f"slots{k}", [s * size for s in plan.results[k - len(program.inputs)]]))
+            tables.append(constant_table(f"slots{k}", [s * size for s in plan.results[k - inputs]]))
         argument.prepare(prepare, memory)
         memory += 8 * port.size
         argument.move(load if is_input else store)
     memory = -(-memory // 64) * 64
     prepare.do(f"%stage = getelementptr i8, ptr %scratch, i64 {memory}")
-    memory += 64 + lanes.bytes * max(p.size for p in program.outputs)
+    memory += 64 + lanes.bytes * max(
+        (p.size for k, p in enumerate(ports[inputs:]) if inputs + k not in direct), default=0
+    )
     for slot, value in plan.fill.items():
         place = prepare(f"getelementptr i8, ptr %scratch, i64 {slot * lanes.bytes}")
         prepare.do(f"store {lanes.vector} {lanes.constant(value)}, ptr {place}, align {lanes.bytes}")
 
-    execute, groups = step_calls(plan, tables, lanes)
+    where = {k: place_of_argument(plan, k, lanes) for k in direct}
+    execute, groups = step_calls(plan, tables, lanes, places=where)
     declare_flags, stack_flags, save_flags, restore_flags = flag_guard(target)
     declare_scratch, stack_scratch, get_scratch, free_scratch = scratch_memory(memory)
     stack = stack_flags + stack_scratch
     return f"""
 @operations = constant i64 {program.executed}
+@direct = constant i64 {len(direct)}
 {"".join(tables)}
 {declare_flags}{declare_scratch}{groups}
 define void @loop(ptr %args, ptr %dimensions, ptr %steps, ptr %data) {{
@@ -215,7 +255,9 @@ end:
 """
 
 
-def step_calls(plan: BlockPlan, tables: list[str], lanes: Lanes, prefix: str = "") -> tuple[str, str]:
+def step_calls(
+    plan: BlockPlan, tables: list[str], lanes: Lanes, prefix: str = "", places: Mapping[int, int] | None = None
+) -> tuple[str, str]:
     """The calls that execute the steps of a plan, and the functions that these call: of loops, and, if the calls are
     many, such as make them group by group.
 
@@ -223,7 +265,9 @@ def step_calls(plan: BlockPlan, tables: list[str], lanes: Lanes, prefix: str = "
         plan: its step k, if a chunk, is the function ``<prefix>chunk<k>``.
         tables: gets those that the calls read.
         prefix: beginning of all names.
+        places: where in the scratch, in bytes, it is written how arrays of the caller lie, by their number.
     """
+    places = places or {}
     calls = []
     functions: list[str] = []
     for k, step in enumerate(plan.steps):
@@ -235,11 +279,11 @@ def step_calls(plan: BlockPlan, tables: list[str], lanes: Lanes, prefix: str = "
             tables.append(constant_table(f"{prefix}rolled{k}", step.table, "i32"))
             calls.append(f"  call void @rt.rolled(ptr %scratch, ptr @{prefix}rolled{k}, i64 {step.runs})")
         elif isinstance(step, Repeat):
-            functions.append(repeat_function(f"{prefix}repeat{k}", step, tables, lanes))
+            functions.append(repeat_function(f"{prefix}repeat{k}", step, tables, lanes, places))
             calls.append(f"  call void @{prefix}repeat{k}(ptr %scratch)")
         elif isinstance(step, (Copy, Gather, Scatter)):
             b = Instructions(f"s{k}_")
-            _move_arrays(b, f"{prefix}moves{k}", step, tables, lanes)
+            _move_arrays(b, f"{prefix}moves{k}", step, tables, lanes, places)
             calls.append(str(b))
         else:
             calls.append(f"  call void @{prefix}chunk{k}(ptr %scratch, ptr @{prefix}numbers)")
@@ -254,7 +298,7 @@ def step_calls(plan: BlockPlan, tables: list[str], lanes: Lanes, prefix: str = "
     return "\n".join(calls), "".join(functions)
 
 
-def repeat_function(name: str, repeat: Repeat, tables: list[str], lanes: Lanes) -> str:
+def repeat_function(name: str, repeat: Repeat, tables: list[str], lanes: Lanes, places: Mapping[int, int]) -> str:
     """The function ``void name(ptr scratch)`` that takes a step as often as it is to be taken, and those it calls.
 
     Args:
@@ -262,7 +306,7 @@ def repeat_function(name: str, repeat: Repeat, tables: list[str], lanes: Lanes) 
     """
     prefix = f"{name}_"
     tables.append(constant_table(f"{prefix}numbers", [lanes.number(x) for x in repeat.plan.table], lanes.scalar))
-    calls, functions = step_calls(repeat.plan, tables, lanes, prefix)
+    calls, functions = step_calls(repeat.plan, tables, lanes, prefix, places)
     start, carry = Instructions("a"), Instructions("b")
     for slot, value in repeat.plan.fill.items():
         place = start(f"getelementptr i8, ptr %scratch, i64 {slot * lanes.bytes}")
@@ -270,12 +314,25 @@ def repeat_function(name: str, repeat: Repeat, tables: list[str], lanes: Lanes) 
     copy_slots(start, repeat.start, lanes)
     copy_slots(carry, repeat.carry, lanes)
     for k, (source, target, _) in enumerate(repeat.stores):
-        _copy_array(start, f"{prefix}store{k}", source, target.slot, tables, lanes)
+        _copy_array(start, f"{prefix}store{k}", source, target.slot, tables, lanes, places)
     scan = repeat.scan
     take, give = Instructions("c"), Instructions("d")
     for k, (source, at, stride, width, to) in enumerate(repeat.take):
-        _take_row(take, f"{prefix}take{k}", source, at, stride, width, to, tables, lanes)
-    for made, first in repeat.give:
+        _take_row(take, f"{prefix}take{k}", source, at, stride, width, to, tables, lanes, places)
+    for made, target in repeat.give:
+        if target.slot < 0:
+            name_of = f"{prefix}give{len(tables)}"
+            tables.append(constant_table(name_of, [slot * lanes.bytes for slot in made]))
+            frame = _frame(give, target, places)
+            begin = give(f"mul i64 %kept, {len(made)}")
+            g = group(lanes, len(made), False)
+            give.do(f"call void @rt.store_row{g}(ptr {frame}, i64 {begin}, i64 {len(made)}, ptr @{name_of}, ptr %scratch)")
+            if scan.stops:
+                frame = _frame(start, target, places)
+                size = f"i64 {scan.emitted * len(made)}"
+                start.do(f"call void @rt.clear(ptr {frame}, {size}, i64 {repeat.zero * lanes.bytes}, ptr %scratch)")
+            continue
+        first = target.slot
         if scan.stops:
             place = start(f"getelementptr i8, ptr %scratch, i64 {first * lanes.bytes}")
             size = scan.emitted * len(made) * lanes.bytes
@@ -287,7 +344,7 @@ def repeat_function(name: str, repeat: Repeat, tables: list[str], lanes: Lanes) 
             _copy(give, source_place, give(f"getelementptr i8, ptr {row}, i64 {j * lanes.bytes}"), lanes)
     for k, (_, target, new) in enumerate(repeat.stores):
         if new != target:
-            _copy_array(carry, f"{prefix}stored{k}", new, target.slot, tables, lanes)
+            _copy_array(carry, f"{prefix}stored{k}", new, target.slot, tables, lanes, places)
     if repeat.flag >= 0:
         place = f"getelementptr i8, ptr %scratch, i64 {repeat.flag * lanes.bytes}"
         stop = f"""  %flag.p = {place}
@@ -333,6 +390,12 @@ end:
 """
 
 
+def place_of_argument(plan: BlockPlan, argument: int, lanes: Lanes) -> int:
+    """Where in the scratch, in bytes, it is written how an array of the caller lies, of which rows are moved."""
+    order = sorted({home.argument for home in plan.outside})
+    return -(-plan.size * lanes.bytes // 64) * 64 + 64 * order.index(argument)
+
+
 def memory_functions(lanes: Lanes) -> str:
     """Declarations of what loops call to move memory, and to see whether lanes are still on their way."""
     return (
@@ -343,9 +406,24 @@ def memory_functions(lanes: Lanes) -> str:
 
 
 def _take_row(
-    b: Instructions, name: str, source: Home, at: int, stride: int, width: int, to: int, tables: list[str], lanes: Lanes
+    b: Instructions,
+    name: str,
+    source: Home,
+    at: int,
+    stride: int,
+    width: int,
+    to: int,
+    tables: list[str],
+    lanes: Lanes,
+    places: Mapping[int, int],
 ) -> None:
     """Copy row %row of an array to neighbouring slots."""
+    if source.argument >= 0:
+        index = b(f"add i64 {b(f'mul i64 %row, {stride}')}, {at}")
+        target = b(f"getelementptr i8, ptr %scratch, i64 {to * lanes.bytes}")
+        rows = f"load_row{group(lanes, width, True)}"
+        b.do(f"call void @rt.{rows}(ptr {_frame(b, source, places)}, i64 {index}, i64 {width}, ptr {target})")
+        return
     size = lanes.bytes if source.slot >= 0 else lanes.itemsize
     first, array = _array(name, source, tables, lanes)
     base = b(f"getelementptr i8, ptr {array}, i64 {(first * lanes.bytes if source.slot >= 0 else 0) + at * size}")
@@ -357,6 +435,11 @@ def _take_row(
             _copy(b, place, target, lanes)
         else:
             b.do(f"store {lanes.vector} {_splat(b, place, lanes)}, ptr {target}, align {lanes.bytes}")
+
+
+def _frame(b: Instructions, home: Home, places: Mapping[int, int]) -> str:
+    """Where it is written how an array of the caller lies."""
+    return b(f"getelementptr i8, ptr %scratch, i64 {places[home.argument]}")
 
 
 def _array(name: str, home: Home, tables: list[str], lanes: Lanes) -> tuple[int, str]:
@@ -372,8 +455,15 @@ def _splat(b: Instructions, place: str, lanes: Lanes) -> str:
     return b(f"shufflevector {lanes.vector} {one}, {lanes.vector} undef, <{lanes.width} x i32> zeroinitializer")
 
 
-def _copy_array(b: Instructions, name: str, source: Home, target: int, tables: list[str], lanes: Lanes) -> None:
+def _copy_array(
+    b: Instructions, name: str, source: Home, target: int, tables: list[str], lanes: Lanes, places: Mapping[int, int]
+) -> None:
     """Copy a whole array to neighbouring slots."""
+    if source.argument >= 0:
+        to = b(f"getelementptr i8, ptr %scratch, i64 {target * lanes.bytes}")
+        rows = f"load_row{group(lanes, source.size, True)}"
+        b.do(f"call void @rt.{rows}(ptr {_frame(b, source, places)}, i64 0, i64 {source.size}, ptr {to})")
+        return
     first, array = _array(name, source, tables, lanes)
     to = b(f"getelementptr i8, ptr %scratch, i64 {target * lanes.bytes}")
     if source.slot < 0:
@@ -384,7 +474,14 @@ def _copy_array(b: Instructions, name: str, source: Home, target: int, tables: l
     b.do(f"call void @llvm.memcpy.p0.p0.i64(ptr align 8 {to}, ptr align 8 {place}, i64 {size}, i1 false)")
 
 
-def _move_arrays(b: Instructions, name: str, step: Copy | Gather | Scatter, tables: list[str], lanes: Lanes) -> None:
+def _move_arrays(
+    b: Instructions,
+    name: str,
+    step: Copy | Gather | Scatter,
+    tables: list[str],
+    lanes: Lanes,
+    places: Mapping[int, int],
+) -> None:
     """Read and write arrays."""
 
     def at(slot: int) -> str:
@@ -392,12 +489,16 @@ def _move_arrays(b: Instructions, name: str, step: Copy | Gather | Scatter, tabl
 
     if isinstance(step, Copy):
         if isinstance(step.source, Home):
-            _copy_array(b, name, step.source, step.target, tables, lanes)
+            _copy_array(b, name, step.source, step.target, tables, lanes, places)
             return
         tables.append(constant_table(name, [slot * lanes.bytes for slot in step.source]))
         b.do(f"call void @rt.collect(ptr %scratch, ptr @{name}, i64 {len(step.source)}, ptr {at(step.target)})")
     elif isinstance(step, Gather):
         for k, (home, index, result) in enumerate(step.reads):
+            if home.argument >= 0:
+                frame = _frame(b, home, places)
+                b.do(f"call void @rt.gather_row(ptr {frame}, i64 {home.size}, ptr {at(index)}, ptr {at(result)})")
+                continue
             first, array = _array(f"{name}_{k}", home, tables, lanes)
             place = b(f"getelementptr i8, ptr {array}, i64 {first * lanes.bytes}")
             lane, element = (lanes.itemsize, lanes.bytes) if home.slot >= 0 else (0, lanes.itemsize)
@@ -406,7 +507,7 @@ def _move_arrays(b: Instructions, name: str, step: Copy | Gather | Scatter, tabl
                 f"ptr {at(index)}, ptr {at(result)})"
             )
     else:
-        _copy_array(b, name, step.source, step.target, tables, lanes)
+        _copy_array(b, name, step.source, step.target, tables, lanes, places)
         b.do(
             f"call void @rt.scatter(ptr {at(step.target)}, i64 {step.source.size}, "
             f"ptr {at(step.index)}, ptr {at(step.number)})"

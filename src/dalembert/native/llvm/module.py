@@ -82,7 +82,7 @@ def recurrence_source(
         driven: the last inputs, read from an array of rows during a run.
     """
     lanes = target.lanes(dtype)
-    plan = make_plan(program)
+    plan = make_plan(program, moved=True)
     title = f"{program!r}, repeated"
     loop = lambda: stepper_functions(state, held, driven, plan, lanes, target)  # noqa: E731
     return _source(title, plan, lanes, target, loop)
@@ -98,7 +98,7 @@ def recurrence_text(
 ) -> str:
     """All of :func:`recurrence_source` as one module, to look at."""
     lanes = target.lanes(dtype)
-    plan = make_plan(program)
+    plan = make_plan(program, moved=True)
     title = f"{program!r}, repeated"
     return _whole(title, plan, lanes, target, lambda: stepper_functions(state, held, driven, plan, lanes, target))
 

@@ -28,7 +28,8 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 
 from dalembert.errors import CompilerError
-from dalembert.native.tuning import CHUNK_OPERATIONS, WINDOW_OPERATIONS, is_rolled
+from dalembert.native.tuning import CHUNK_OPERATIONS, DIRECT_ELEMENTS, WINDOW_OPERATIONS, is_rolled
+from dalembert.tracing.cost import count_uses
 from dalembert.tracing.program import PREDICATES, UNCOUNTED, Program, Scan
 
 FUNCTIONS = {"sin": "sincos", "cos": "sincos", "exp": "exp", "log": "log", "atan2": "atan2"}
@@ -86,17 +87,19 @@ class Rolled:
 
 @dataclass(frozen=True)
 class Home:
-    """Where an array lies: in the scratch, from a slot on, or among the constants of a plan.
+    """Where an array lies: in the scratch, from a slot on, among the constants of a plan, or where the caller has it.
 
     Args:
-        slot: the first one; -1 for a table of constants.
+        slot: the first one; -1 for others.
         size: how many elements it has.
         data: its numbers, if it is a table of constants.
+        argument: its number among the arrays of the caller; -1 for others.
     """
 
     slot: int
     size: int
     data: bytes = b""
+    argument: int = -1
 
 
 @dataclass
@@ -134,7 +137,8 @@ class Repeat:
         carry: copies after each step; all are read before the first is written.
         take: arrays of which a row is copied before each step, where the first row begins, how far apart rows are, how
             long they are, and the slot that they are copied to.
-        give: slots that are copied after each step, before those of ``carry``, and the slot where the first row begins.
+        give: slots that are copied after each step, before those of ``carry``, and the array that they are a row of.
+        zero: the slot of a zero.
         stores: arrays that are carried: where they lie before, in the loop, and after a step.
         flag: the slot of the number that stops the loop where it is not positive; -1 if there is none.
     """
@@ -144,7 +148,8 @@ class Repeat:
     start: list[tuple[int, int]]
     carry: list[tuple[int, int]]
     take: list[tuple[Home, int, int, int, int]]
-    give: list[tuple[list[int], int]]
+    give: list[tuple[list[int], Home]]
+    zero: int
     stores: list[tuple[Home, Home, Home]]
     flag: int
 
@@ -164,6 +169,7 @@ class BlockPlan:
         table: the table of constants, each once.
         fill: numbers to put into slots once, before the first block; of a step, before it is first taken.
         size: number of slots.
+        outside: arrays of the caller that are not moved to slots.
     """
 
     code: dict[int, Code]
@@ -176,6 +182,7 @@ class BlockPlan:
     table: list[float]
     fill: dict[int, float]
     size: int
+    outside: list[Home]
 
     @property
     def operations(self) -> int:
@@ -200,6 +207,7 @@ def make_plan(
     inputs: Sequence[Sequence[int]] | None = None,
     size: int = 0,
     tables: Mapping[int, Home] | None = None,
+    moved: bool = False,
 ) -> BlockPlan:
     """Cut a program up.
 
@@ -208,12 +216,15 @@ def make_plan(
         inputs: for each input the slots of its elements; None lays them out one after the other.
         size: number of slots that are taken by others.
         tables: where the inputs lie that are arrays; those that are missing lie in their slots.
+        moved: whether all arrays of the caller are moved to slots, as large as they may be.
     """
+    direct: dict[int, int] = {}
     if inputs is None:
+        tables, direct = ({}, {}) if moved else _where_they_are(program)
         inputs = []
-        for port in program.inputs:
-            inputs.append(range(size, size + port.size))
-            size += port.size
+        for k, port in enumerate(program.inputs):
+            inputs.append(range(size, size + (0 if k in tables else port.size)))
+            size += len(inputs[-1])
     code, constants = _lower(program)
     stages = _stages(code)
     steps: list[tuple[str, list[int]]] = []
@@ -231,7 +242,35 @@ def make_plan(
         functions = [i for i in functions if code[i][0] in FUNCTIONS]
         for kind in dict.fromkeys(FUNCTIONS[code[i][0]] for i in functions):
             steps.append((kind, [i for i in functions if FUNCTIONS[code[i][0]] == kind]))
-    return _allocate(program, code, constants, steps, inputs, size, chunk, tables or {})
+    return _allocate(program, code, constants, steps, inputs, size, chunk, tables or {}, direct)
+
+
+def _where_they_are(program: Program) -> tuple[dict[int, Home], dict[int, int]]:
+    """Large arrays of the caller that are not moved to the scratch: inputs, by number, and what loops emit, by node,
+    with the number of the argument."""
+    numbers = {node.args[0] for node in program.nodes if node.op == "input"}
+    tables = {int(node.value) for node in program.nodes if node.op == "table"}
+    found = {
+        k: Home(-1, port.size, argument=k)
+        for k, port in enumerate(program.inputs)
+        if k in tables and k not in numbers and port.size > DIRECT_ELEMENTS
+    }
+    uses = count_uses(program)
+    return found, {
+        row[0]: len(program.inputs) + k
+        for k, row in enumerate(program.results)
+        if program.is_array(k)
+        and program.nodes[row[0]].op == "rows"
+        and uses[row[0]] == 1
+        and program.outputs[k].size > DIRECT_ELEMENTS
+        and not _is_store(program, row[0])
+    }
+
+
+def _is_store(program: Program, k: int) -> bool:
+    """Whether rows are an array that their loop carries."""
+    loop, place = program.nodes[program.nodes[k].args[0]], int(program.nodes[k].value)
+    return place >= len(program.loops[int(loop.value)].made)
 
 
 def _lower(program: Program) -> tuple[dict[int, Code], dict[int, float]]:
@@ -346,6 +385,7 @@ def _allocate(
     size: int,
     chunk: int,
     tables: Mapping[int, Home],
+    direct: Mapping[int, int],
 ) -> BlockPlan:
     """Give a slot to every value that outlives the step it is computed in; reuse slots of values no longer needed."""
     nodes, sizes = program.nodes, program.array_sizes
@@ -381,6 +421,10 @@ def _allocate(
         size += 1
 
     waste, size = size, size + 1
+    zero = size if any(loop.stops for loop in program.loops) else -1
+    if zero >= 0:
+        fill[zero] = 0.0
+        size += 1
     free: list[int] = []
     dying: list[list[int]] = [[] for _ in steps]
     planned: list[PlanStep] = []
@@ -421,13 +465,25 @@ def _allocate(
             slots.pop(-1 - j, None)
         start, held, given, still, before = scan.split(code[i][1])
         arrays = {int(nodes[j].value): j for j in rows_of.get(i, ())}
-        ends = [home(arrays[j]) if j in arrays else None for j in range(len(scan.sizes))]
+        ends = []
+        for j, count in enumerate(scan.sizes):
+            node = arrays.get(j, -1)
+            out = Home(-1, count, argument=direct[node]) if node in direct else None
+            ends.append(home(node, out) if node >= 0 else None)
         taken = [range(region(width), size) for width in scan.widths]
         stores = [found or Home(region(sizes[a]), sizes[a]) for found, a in zip(ends[len(scan.made) :], before)]
         known = [homes[a] for a in still] + stores
         first = 2 + len(given)
         tables = {first + j: found for j, found in enumerate(known)}
-        places = [range(found.slot, found.slot + found.size) for found in known]
+        numbers = {node.args[0] for node in scan.step.nodes if node.op == "input"}
+        whole_rows = []  # arrays that are read by the step as numbers, too
+        places = []
+        for j, found in enumerate(known):
+            at = found.slot
+            if at < 0 and first + j in numbers:
+                at = region(found.size)
+                whole_rows.append((found, 0, 0, found.size, at))
+            places.append(range(at, at + found.size))
         plan = make_plan(scan.step, chunk, [carried, [slots[a] for a in held], *taken, *places], size, tables)
         dying[k] += [*range(size, plan.size), *(x for own in taken for x in own)]
         size = plan.size
@@ -440,14 +496,16 @@ def _allocate(
         for j in range(len(scan.made)):
             target = ends[j]
             if target:
-                give.append((list(plan.results[1 + j]), target.slot))
+                give.append((list(plan.results[1 + j]), target))
         return Repeat(
             plan,
             scan,
             [(slots[a], x) for a, x in zip(start, carried)],
             [(old, new) for old, new in zip(plan.results[0], carried) if old != new],
-            [(homes[a], at, stride, len(to), to[0]) for a, (at, stride), to in zip(given, scan.given, taken)],
+            [(homes[a], at, stride, len(to), to[0]) for a, (at, stride), to in zip(given, scan.given, taken)]
+            + whole_rows,
             give,
+            zero,
             [(homes[a], x, new) for a, x, new in zip(before, stores, after)],
             carried[-1] if scan.stops else -1,
         )
@@ -503,13 +561,17 @@ def _allocate(
             results.append([slots[i] for i in nodes_of])
             continue
         found = homes[nodes_of[0]]
-        if found.slot < 0:  # constants
+        if found.slot < 0 and nodes_of[0] not in direct:
             found = Home(region(found.size), found.size)
             planned.append(Copy(homes[nodes_of[0]], found.slot))
         arrays[k] = found
-        results.append(range(found.slot, found.slot + found.size))
+        results.append(range(found.slot, found.slot + found.size) if found.slot >= 0 else range(0))
+    outside = [
+        *(home for home in tables.values() if home.argument >= 0),
+        *(arrays[k] for k in whole if whole[k] in direct),
+    ]
     bits = {i: struct.pack("<d", value) for i, value in constants.items()}  # distinguishes 0 from -0
     places = {b: k for k, b in enumerate(dict.fromkeys(bits.values()))}
     numbers = {i: places[b] for i, b in bits.items()}
     table = [struct.unpack("<d", b)[0] for b in places]
-    return BlockPlan(code, constants, slots, planned, results, arrays, numbers, table, fill, size)
+    return BlockPlan(code, constants, slots, planned, results, arrays, numbers, table, fill, size, outside)

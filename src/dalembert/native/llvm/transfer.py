@@ -234,10 +234,9 @@ def _indexed(lanes: Lanes) -> str:
     The nearest index that there is counts, the first one for a NaN. In ``gather`` lanes and elements are so many bytes
     apart; an array of ``scatter`` lies in the scratch.
     """
-    scalar, largest = lanes.scalar, Lanes("double", 1).number(2.0**62)
+    scalar = lanes.scalar
 
     def text(name: str, arguments: str, lane: str, element: str, moved: str) -> str:
-        wide = "fpext float %x to double" if scalar == "float" else "bitcast double %x to double"
         return f"""
 define void @rt.{name}({arguments}) {{
 entry:
@@ -245,16 +244,7 @@ entry:
   br label %each
 each:
   %lane = phi i64 [ 0, %entry ], [ %lane.next, %each ]
-  %index.p = getelementptr {scalar}, ptr %index, i64 %lane
-  %x = load {scalar}, ptr %index.p
-  %wide = {wide}
-  %positive = fcmp ogt double %wide, {Lanes("double", 1).number(0.0)}
-  %large = fcmp ogt double %wide, {largest}
-  %low = select i1 %positive, double %wide, double {Lanes("double", 1).number(0.0)}
-  %some = select i1 %large, double {largest}, double %low
-  %whole = fptosi double %some to i64
-  %beyond = icmp sgt i64 %whole, %last
-  %k = select i1 %beyond, i64 %last, i64 %whole
+{_index_text(lanes)}
   %shift.k = mul i64 %k, {element}
   %shift.lane = mul i64 %lane, {lane}
   %row = getelementptr i8, ptr %array, i64 %shift.k
@@ -279,6 +269,110 @@ end:
     )  # fmt: skip
 
 
+def _rows_outside(lanes: Lanes) -> str:
+    """Moves of neighbouring elements of an array of the caller, from an index on, when they are needed.
+
+    What is called ``where`` has pointer, bytes from state to state, table of offsets, way, and number of states.
+    """
+    head = """
+  %at = load ptr, ptr %where
+  %stride.p = getelementptr i64, ptr %where, i64 1
+  %stride = load i64, ptr %stride.p
+  %offsets.p = getelementptr ptr, ptr %where, i64 2
+  %offsets.all = load ptr, ptr %offsets.p
+  %way.p = getelementptr i64, ptr %where, i64 3
+  %way = load i64, ptr %way.p
+  %states.p = getelementptr i64, ptr %where, i64 4
+  %states = load i64, ptr %states.p"""
+
+    def move(kind: str, g: int) -> str:
+        rest = "i64 %count, ptr %to" if kind == "load" else "ptr %table, i64 %count, ptr %scratch"
+        arguments = "i64 %count, ptr %to" if kind == "load" else "i64 %count, ptr %table, ptr %scratch"
+        calls = {COLUMNS: f"{kind}_columns(ptr %at, ptr %offsets, {rest})"}
+        if kind == "load":
+            calls[SPLAT] = f"load_splat(ptr %at, ptr %offsets, {rest})"
+        if lanes.width > 1:
+            calls[ROWS] = f"{kind}_rows{g}(ptr %row, i64 %stride, {rest})"
+            calls[STRIDED] = f"{kind}_strided(ptr %at, i64 %stride, i64 %states, ptr %offsets, {rest})"
+        cases = " ".join(f"i64 {w}, label %way{w}" for w in calls)
+        bodies = "".join(f"way{w}:\n  call void @rt.{call}\n  ret void\n" for w, call in calls.items())
+        return f"""
+define void @rt.{kind}_row{g}(ptr %where, i64 %index, {arguments}) {{
+entry:{head}
+  %offsets = getelementptr i64, ptr %offsets.all, i64 %index
+  %shift = mul i64 %index, {lanes.itemsize}
+  %row = getelementptr i8, ptr %at, i64 %shift
+  switch i64 %way, label %none [ {cases} ]
+{bodies}none:
+  ret void
+}}
+"""
+
+    groups = {kind: _groups(group(lanes, lanes.width, kind == "load")) for kind in ("load", "store")}
+    text = [move(kind, g) for kind, own in groups.items() for g in own]
+    text.append("""
+define void @rt.clear(ptr %where, i64 %count, i64 %zero, ptr %scratch) {
+entry:
+  %table = alloca i64
+  store i64 %zero, ptr %table
+  br label %body
+body:
+  %c = phi i64 [ 0, %entry ], [ %c.next, %body ]
+  call void @rt.store_row1(ptr %where, i64 %c, i64 1, ptr %table, ptr %scratch)
+  %c.next = add i64 %c, 1
+  %more = icmp slt i64 %c.next, %count
+  br i1 %more, label %body, label %end
+end:
+  ret void
+}
+""")
+    place = _index_text(lanes)
+    text.append(f"""
+define void @rt.gather_row(ptr %where, i64 %count, ptr %index, ptr %numbers) {{
+entry:{head}
+  %last = sub i64 %count, 1
+  %final = sub i64 %states, 1
+  br label %each
+each:
+  %lane = phi i64 [ 0, %entry ], [ %lane.next, %each ]
+{place}
+  %offset.p = getelementptr i64, ptr %offsets.all, i64 %k
+  %offset = load i64, ptr %offset.p
+  %own.state = icmp slt i64 %lane, %states
+  %state = select i1 %own.state, i64 %lane, i64 %final
+  %shift = mul i64 %state, %stride
+  %begin = getelementptr i8, ptr %at, i64 %shift
+  %place = getelementptr i8, ptr %begin, i64 %offset
+  %own = getelementptr {lanes.scalar}, ptr %numbers, i64 %lane
+  %y = load {lanes.scalar}, ptr %place
+  store {lanes.scalar} %y, ptr %own
+  %lane.next = add i64 %lane, 1
+  %lane.more = icmp slt i64 %lane.next, {lanes.width}
+  br i1 %lane.more, label %each, label %end
+end:
+  ret void
+}}
+""")
+    return "".join(text)
+
+
+def _index_text(lanes: Lanes) -> str:
+    """What makes the place %k, at most %last, of the index of lane %lane."""
+    scalar, largest = lanes.scalar, Lanes("double", 1).number(2.0**62)
+    zero = Lanes("double", 1).number(0.0)
+    wide = "fpext float %x to double" if scalar == "float" else "bitcast double %x to double"
+    return f"""  %index.p = getelementptr {scalar}, ptr %index, i64 %lane
+  %x = load {scalar}, ptr %index.p
+  %wide = {wide}
+  %positive = fcmp ogt double %wide, {zero}
+  %large = fcmp ogt double %wide, {largest}
+  %low = select i1 %positive, double %wide, double {zero}
+  %some = select i1 %large, double {largest}, double %low
+  %whole = fptosi double %some to i64
+  %beyond = icmp sgt i64 %whole, %last
+  %k = select i1 %beyond, i64 %last, i64 %whole"""
+
+
 def functions(lanes: Lanes) -> str:
     """All loads and stores."""
     parts = [_offsets(), _load_splat(lanes), _load_columns(lanes), _store_columns(lanes), _collect(lanes)]
@@ -287,6 +381,7 @@ def functions(lanes: Lanes) -> str:
         parts += [_load_strided(lanes), _store_strided(lanes), _stream(lanes)]
         parts += [_load_rows(lanes, g) for g in _groups(group(lanes, lanes.width, True))]
         parts += [_store_rows(lanes, g) for g in _groups(group(lanes, lanes.width, False))]
+    parts.append(_rows_outside(lanes))
     return "\n".join(parts)
 
 
