@@ -74,15 +74,17 @@ def scanned(U, T, n):
         return (write_at(histogram, slot, read_at(histogram, slot) + z * z),), (read_at(histogram, 1 + 0 * z),)
 
     def back(y, pair, T):
-        (y,), _ = along(lambda y, row: ((0.7 * y + row[0] * pair[0] - (row[1] * pair[1]).cos(),), ()), (y,), (T,))
-        return (y,), (y,)
+        (y,), (way,) = along(
+            lambda y, row: ((0.7 * y + row[0] * pair[0] - (row[1] * pair[1]).cos(),), (y,)), (y,), (T,)
+        )
+        return (y,), (y, way)
 
     (x,), (pairs, single) = scan(drive, (np.array([0.2, 0.4]),), (U,), (T,), steps=n, hold=3, every=2)
     (histogram, _), (before,) = scan(
         lambda h, k, z: ((count(h, k, z)[0][0], k + 1), count(h, k, z)[1]), (np.zeros(5), 0.0), (single,)
     )
-    (y,), (ys,) = scan(back, (0.1,), (pairs[::-1],), (T,))
-    return x, pairs, histogram, before, y, ys[::-1]
+    (y,), (ys, ways) = scan(back, (0.1,), (pairs[::-1],), (T,))
+    return x, pairs, histogram, before, y, ys[::-1], ways
 
 
 def problems(batch=(), seed=0):
@@ -108,13 +110,13 @@ def mixer():
 
 def scanner():
     """A loop of everything."""
-    return trace(scanned, {"U": (40, 2), "T": (9, 2), "n": ()}, "scanned")
+    return trace(scanned, {"U": (40, 2), "T": (50, 2), "n": ()}, "scanned")
 
 
 def scannings(batch, dtype=float):
     rng = np.random.default_rng(6)
     n = rng.integers(0, 130, batch).astype(dtype)
-    return rng.uniform(-1, 1, (*batch, 40, 2)).astype(dtype), rng.uniform(-1, 1, (*batch, 9, 2)).astype(dtype), n
+    return rng.uniform(-1, 1, (*batch, 40, 2)).astype(dtype), rng.uniform(-1, 1, (*batch, 50, 2)).astype(dtype), n
 
 
 def mixtures(batch, dtype=float):

@@ -5,7 +5,8 @@ import pytest
 
 import dalembert as da
 from dalembert.algebra.loops import along, read_at, scan, write_at
-from dalembert.errors import ArgumentError
+from dalembert.cuda.source import to_cuda
+from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.native.kernel import Kernel
 from dalembert.tracing import trace
 from dalembert.tracing.derivatives import differentiate
@@ -181,28 +182,88 @@ def test_programs_do_not_grow_with_the_horizon():
     assert len({len(program.nodes) for program in programs}) == 1
 
 
-def test_derivatives_pass_through_scans():
-    def cost(U, x, gain):
-        (x,), (rows, squares) = swings(U[:40], x, gain)
-        return x @ x + sum(squares) + rows[7, 0] * read_at(U[:, 1], 3 + rows[0, 0] * 0)
+def by_complex_step(program, given, number):
+    shift = [np.asarray(x).astype(complex) for x in given]
+    wanted = np.empty(shift[number].shape)
+    for place in np.ndindex(wanted.shape):
+        moved = [x.copy() for x in shift]
+        moved[number][place] += 1e-30j
+        wanted[place] = evaluate(program, moved)["result"].imag / 1e-30
+    return wanted
 
-    program = trace(cost, SHAPES, "cost")
+
+def cost(U, x, gain):
+    (x,), (rows, squares) = swings(U[:40], x, gain)
+    return x @ x + sum(squares) + rows[7, 0] * read_at(U[:, 1], 3 + rows[0, 0] * 0)
+
+
+def held_and_seldom(U, x, gain):
+    (x,), (rows, squares) = swings(U[::-1], x, gain, hold=3, every=4, steps=115)
+    return x @ x + sum(squares * np.arange(28)) + rows[3, 1]
+
+
+def stopping(U, x, gain):
+    def step(x, u, gain):
+        (y,), made = pendulum(x, u, gain)
+        return (y,), made, y[0] > 2
+
+    (x,), (rows, squares) = scan(step, (x,), (U,), (gain,), steps=100 * gain + 1, most=120, every=2)
+    return x @ x + sum(squares) + rows[5, 0]
+
+
+def histogram(U, x, gain):
+    def step(table, s, u):
+        slot = 3 + 2 * u[0]
+        new = read_at(table, slot) * gain + u[1] * s
+        return (write_at(table, slot, new), s + new * 0.1), (new,)
+
+    (table, s), (news,) = scan(step, (np.array([0.1, 0.2, 0.3, x[0], x[1], 0.4]), 0.5), (U,))
+    return table @ table + s + news @ news
+
+
+def nested(U, x, gain):
+    def outer(x, rows, gain):
+        (x,), (inner, squares) = scan(pendulum, (x,), (rows,), (gain,))
+        return (x,), (inner, squares[0] * x[0])
+
+    (x,), (rows, squares) = scan(outer, (x,), (U.reshape(3, 50, 2),), (gain,))
+    return x @ x + sum(squares) + rows[2, 7, 1] + rows[1, 0, 0] * rows[0, 3, 1]
+
+
+@pytest.mark.parametrize("function", [cost, held_and_seldom, stopping, histogram, nested])
+@pytest.mark.parametrize("checkpoints", [False, True])
+def test_derivatives_pass_through_scans(function, checkpoints, monkeypatch):
+    if checkpoints:
+        monkeypatch.setattr("dalembert.tracing.derivatives.CHECKPOINT_NUMBERS", 50)
+    program = trace(function, SHAPES, "cost")
+    assert program.loops
     given = arguments()
     for number, name in enumerate(SHAPES):
-        shift = [x.astype(complex) for x in given]
-        wanted = np.empty(shift[number].shape)
-        for place in np.ndindex(wanted.shape):
-            moved = [x.copy() for x in shift]
-            moved[number][place] += 1e-30j
-            wanted[place] = evaluate(program, moved)["result"].imag / 1e-30
+        wanted = by_complex_step(program, given, number)
+        assert np.abs(wanted).max() > 1e-6
         for mode in ("forward", "reverse"):
-            if mode == "forward" and name == "U":
-                continue  # a hundred and twenty directions
+            if mode == "forward" and (name == "U" or checkpoints):
+                continue  # three hundred directions
             slopes = differentiate(program, "result", name, mode)
             (found,) = evaluate(slopes, given).values()
             assert np.allclose(found, wanted, rtol=1e-11, atol=1e-12), (name, mode)
             found = Kernel("slopes", slopes.inputs, slopes.outputs, optimise(slopes))(*given)
             assert np.allclose(found, wanted, rtol=1e-11, atol=1e-12), (name, mode)
+
+
+def test_checkpoints_need_little_memory():
+    def long(x, u):
+        (x,), () = scan(lambda x, u: ((x + 0.0001 * np.array([x[1], u - x[0].sin()]),), ()), (x,), (), (u,), 100_000)
+        return x[0]
+
+    program = optimise(differentiate(trace(long, {"x": (2,), "u": ()}), "result", "u", "reverse"))
+    sizes = [size for step in (program, *(loop.step for loop in program.loops)) for size in step.array_sizes.values()]
+    assert 500 < max(sizes) < 1000 and len(program.nodes) < 100
+    slope = Kernel("slope", program.inputs, program.outputs, program)(np.array([0.3, 0.1]), 0.2)
+    h = 1e-6
+    forward = kernel(long, {"x": (2,), "u": ()})
+    wanted = (forward(np.array([0.3, 0.1]), 0.2 + h) - forward(np.array([0.3, 0.1]), 0.2 - h)) / (2 * h)
+    assert abs(slope - wanted) < 1e-7 * abs(wanted)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -245,6 +306,18 @@ def test_arrays_of_any_layout_are_read_and_written_where_they_are(dtype):
 def test_wrong_arguments_are_refused(arguments, match):
     with pytest.raises(ArgumentError, match=match):
         scan(lambda x, *rows: ((x,), ()), (1.0,), **arguments)
+
+
+def test_arrays_that_do_not_fit_are_refused_with_their_size(monkeypatch):
+    def traced(x):
+        (x,), (way,) = scan(lambda x: ((x + x.sin(),), (x,)), (x,), steps=70_000)
+        return scan(lambda s, y: ((s + y * y.cos(),), ()), (0.0,), (way,))[0][0]
+
+    monkeypatch.setattr("dalembert.native.llvm.loop.MOST_BYTES", 100_000)
+    with pytest.raises(UnsupportedError, match=r"0\.0 GB for"):
+        kernel(traced, {"x": ()})(0.5)
+    with pytest.raises(UnsupportedError, match="70,000 numbers .* room for 65,536"):
+        to_cuda(trace(traced, {"x": ()}))
 
 
 def test_a_traced_number_of_steps_needs_a_bound():

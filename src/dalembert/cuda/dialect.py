@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from dalembert.cuda.tuning import LOCAL_BYTES, NUMBER_BYTES
 from dalembert.native.llvm.functions import COSINE, SINE, half_pi
 from dalembert.printing.c_family import Flavour, Real, c_number, c_templates
 from dalembert.printing.names import Names
@@ -29,7 +30,7 @@ class CudaDialect(Infix):
     """
 
     def __init__(self, number: Callable[[float], str], templates: dict[str, str], reciprocal: str):
-        super().__init__(number, templates, pairs=True)
+        super().__init__(number, templates, pairs=True, in_place=True)
         self._reciprocal = reciprocal
 
     def operation(self, op: str, args: list[Text]) -> Text:
@@ -53,7 +54,7 @@ def device_flavour(program: Program, real: Real, names: Names, function: str) ->
     flavour = Flavour(
         real, "bool", "__restrict__", "static __device__ __forceinline__ void",
         "static __device__ __noinline__ void", CudaDialect(_device_number(real), templates, reciprocal), sincos=pair,
-        rolled=("    #pragma unroll 1",),
+        rolled=("    #pragma unroll 1",), local_numbers=LOCAL_BYTES // NUMBER_BYTES[real],
     )  # fmt: skip
     used = program.vocabulary
     definitions = {pair: _sincos_source(real, pair)} if {"sin", "cos"} <= used else {}

@@ -31,6 +31,9 @@ PLAIN_SHARED_BYTES = 48 * 1024
 SMALL_SHARED_BYTES = 64 * 1024
 """Shared memory that a block can have on every card that CUDA supports."""
 
+LOCAL_BYTES = 1 << 19
+"""Memory that a thread may have for itself."""
+
 # ---------------------------------------------------------------------------------------------- one thread per state
 
 ONE_GROUP_VALUES = {"double": 125, "float": 290}

@@ -20,6 +20,9 @@ DIRECT_ELEMENTS = 256
 """Elements of an array of the caller up to which it is moved to the scratch as a whole, even if it is used by computed
 index or row by row; of larger ones rows are then read, and written, where they are."""
 
+MOST_BYTES = 1 << 31
+"""Bytes of scratch beyond which a program is refused."""
+
 STACK_BYTES = 1 << 16
 """Bytes of scratch that are taken from the stack; more come from the heap."""
 

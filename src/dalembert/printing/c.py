@@ -61,7 +61,9 @@ def to_c(program: Program, real: Real = "double", lanes: int = 0, longest: int =
     face = interface(program, names)
     batch, state = names.new(f"{face.function}_batch"), names.new(f"{face.function}_state")
     templates, helpers = c_templates(real, names, program)
-    flavour = Flavour(real, "int", "restrict", "static void", "static void", Infix(c_number(real), templates))
+    flavour = Flavour(
+        real, "int", "restrict", "static void", "static void", Infix(c_number(real), templates, in_place=True)
+    )
     shared, steps = step_functions(program, names, flavour)
     one = shared + functions(program, face, names, flavour, state, longest, steps) + _public(face, real, state)
     if lanes:
@@ -152,7 +154,7 @@ class _VectorInfix(Infix):
         for op, sign in (("min", "<"), ("max", ">")):
             first = f"(({{0}} {sign} {{1}}) | ({{0}} != {{0}}))"
             templates[op] = f"({vector})((({mask})({{0}}) & {first}) | (({mask})({{1}}) & ~{first}))"
-        super().__init__(c_number(real), templates)
+        super().__init__(c_number(real), templates, in_place=True)
         self._lanes, self._vector = lanes, vector
         self._numbers: set[str] = set()
         self.place = ""
@@ -205,8 +207,9 @@ def _vector_functions(
     dialect.place = place
     going = names.new(f"{face.function}_going")
     flavour = Flavour(
-        vector, mask, "restrict", "static void", "static void", dialect, dialect.whole, real, f"{going}(&{{0}})"
-    )
+        vector, mask, "restrict", "static void", "static void", dialect, dialect.whole, number=real,
+        going=f"{going}(&{{0}})", local_numbers=(1 << 19) // lanes,
+    )  # fmt: skip
     body = functions(program, face, names, flavour, block, longest)
     inner = names.scope()
     arrays = {name: inner.new(f"{name}_lanes") for name in (*face.inputs, *face.outputs)}

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.printing.names import Names
 from dalembert.printing.statements import ArrayBody, FunctionBody, Infix, LoopBody, Statement
-from dalembert.tracing.cost import count_uses
+from dalembert.tracing.cost import array_numbers, count_uses, written_in_place
 from dalembert.tracing.passes.chunk import Piece, chunk
 from dalembert.tracing.program import PREDICATES, Program
 
@@ -71,6 +71,7 @@ class Flavour:
         dialect: how operations are written.
         whole: makes a value of ``kind`` of the source of a constant.
         number: type of a constant in a table.
+        local_numbers: how many numbers a function may keep in arrays of its own.
         going: a condition, by the source of a number: whether it is positive, in any lane if there are several.
         sincos: name of the function for sine and cosine together; the library's if empty.
         rolled: lines before a loop, so that it is not written out by the compiler.
@@ -85,6 +86,7 @@ class Flavour:
     dialect: Infix
     whole: Callable[[str], str] = str
     number: str = ""
+    local_numbers: int = 1 << 19
     going: str = "{0} > 0"
     sincos: str = ""
     rolled: tuple[str, ...] = ()
@@ -169,26 +171,34 @@ def functions(
 ) -> str:
     """The function of one state, and before it the pieces it calls if it is long."""
     near = flavour.near.count if flavour.near else 0
+    changed = written_in_place(program)
+    memory = {k: face.outputs[output] for k, output in direct_outputs(program).items() if k not in changed}
+    local = array_numbers(program) - sum(program.array_sizes[k] for k in memory)
+    if local > flavour.local_numbers:
+        raise UnsupportedError(
+            f"{program.name} keeps arrays of {local:,} numbers between its loops, and a function of this language has "
+            f"room for {flavour.local_numbers:,}; take fewer steps, emit rows less often (every=), or make them outputs"
+        )
     chunks, uses = chunk(program, longest, near), count_uses(program)
     pieces = chunks.pieces or (Piece(0, 0, {}, {}),)
     parameters = face.parameters(flavour.kind, flavour.restrict)
     head = f"{flavour.head} {name}({', '.join(parameters) or 'void'})"
-    direct = direct_outputs(program)
-    memory = {k: face.outputs[output] for k, output in direct.items()}
     if len(pieces) == 1:
-        lines = _piece(program, face, names.scope(), flavour, pieces[0], uses, False, steps, memory)
+        lines = _piece(program, face, names.scope(), flavour, pieces[0], uses, False, steps, memory, changed)
         return "\n".join([head, "{", *lines, "}", ""])
     workspace = f"{flavour.kind} *{flavour.restrict} w" if flavour.restrict else f"{flavour.kind} *w"
     room = max(chunks.slots - near, 1)
     for k, size in program.array_sizes.items():
-        if k not in memory and program.nodes[k].op not in ("table", "data"):
+        if k in changed:
+            memory[k] = memory[program.nodes[k].args[0]]
+        elif k not in memory and program.nodes[k].op not in ("table", "data"):
             memory[k] = f"(w + {room})"
             room += size
     text, calls = [], []
     before = f"{flavour.near.aligned[0]} " if flavour.near else ""
     for number, piece in enumerate(pieces):
         part = names.new(f"{name}_part{number}")
-        lines = _piece(program, face, names.scope(), flavour, piece, uses, True, steps, memory)
+        lines = _piece(program, face, names.scope(), flavour, piece, uses, True, steps, memory, changed)
         text += [f"{flavour.piece} {part}({', '.join([*parameters, workspace])})", "{", *lines, "}", ""]
         calls.append(f"    {part}({', '.join([*face.inputs, *face.outputs, 'w'])});")
     return "\n".join([*text, head, "{", f"    {before}{flavour.kind} w[{room}];", *calls, "}", ""])
@@ -204,6 +214,7 @@ def _piece(
     workspace: bool,
     steps: Mapping[str, str] | None,
     memory: Mapping[int, str],
+    changed: Set[int],
 ) -> list[str]:
     places = {slot: _place(flavour, slot) for slot in (*piece.loads.values(), *piece.stores.values())}
     used = {"w"} if any(place.startswith("w[") for place in places.values()) else set()
@@ -218,7 +229,7 @@ def _piece(
     loads = {k: places[slot] for k, slot in piece.loads.items()}
     body = FunctionBody(
         program, flavour.dialect, names, read, piece.start, piece.stop, loads, frozenset(piece.stores), uses, steps,
-        array, memory,
+        array, memory, changed,
     )  # fmt: skip
     for number, name in enumerate(face.outputs):
         k = program.results[number][0] if program.is_array(number) else -1
@@ -281,6 +292,15 @@ def filled(flavour: Flavour, array: str, values: list[tuple[str, bool]], first: 
     return [f"    {array}[{first}{k}] = {source};" for k, source in enumerate(whole)]
 
 
+def emitted_row(
+    flavour: Flavour, array: str, row: list[tuple[str, bool]] | str, width: int, first: str = ""
+) -> list[str]:
+    """The lines that put a row into an array."""
+    if isinstance(row, str):
+        return [f"    for (int k = 0; k < {width}; ++k) {array}[{first}k] = {row}[k];"]
+    return filled(flavour, array, row, first)
+
+
 def direct_outputs(program: Program) -> dict[int, int]:
     """Arrays that are made where an output lies: nodes, with the number of the output."""
     found: dict[int, int] = {}
@@ -303,7 +323,9 @@ def _array_lines(name: str, array: ArrayBody, flavour: Flavour) -> list[str]:
         return lines
     if array.elements is not None:
         return [*declare, *filled(flavour, name, array.elements)]
-    lines = [*declare, f"    for (int k = 0; k < {size}; ++k) {name}[k] = {array.copied}[k];"]
+    lines = declare
+    if array.copied:
+        lines.append(f"    for (int k = 0; k < {size}; ++k) {name}[k] = {array.copied}[k];")
     if array.changed:
         index, number = array.changed
         lines.append(f"    {flavour.dialect.store(name, size, index, number)}")
@@ -347,7 +369,7 @@ def _loop_lines(name: str, loop: LoopBody, flavour: Flavour) -> list[str]:
         new = [
             line
             for rows in loop.emitted
-            for line in filled(flavour, rows.array, rows.row, f"{rows.width} * {loop.kept} + ")
+            for line in emitted_row(flavour, rows.array, rows.row, rows.width, f"{rows.width} * {loop.kept} + ")
         ]
         if scan.every > 1 and new:
             new = [f"    if (({step} + 1) % {scan.every} == 0) {{", *("    " + line for line in new), "    }"]

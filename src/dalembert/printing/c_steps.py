@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dalembert.printing.c_family import Flavour, filled, statement_line
+from dalembert.printing.c_family import Flavour, emitted_row, filled, statement_line
 from dalembert.printing.names import Names
 from dalembert.printing.statements import step_body
 from dalembert.tracing.program import Program, Scan
@@ -36,11 +36,13 @@ def _definition(scan: Scan, name: str, names: Names, flavour: Flavour) -> str:
         used.update([] if port else [carried])
         return f"{array(port)}[{element}]" if port else f"{carried}[{element}]"
 
-    body, ends, made, _ = step_body(scan, flavour.dialect, inner, read, array)
+    body, ends, made, _ = step_body(scan, flavour.dialect, inner, read, array, in_place=True)
     lines = [statement_line(scan.step, flavour, statement) for statement in body.statements]
-    for target, values in (*zip(rows, made), (carried, ends)):
-        used |= {target} if values else set()
-        lines += filled(flavour, target, values)
+    for target, row, width in zip(rows, made, scan.made):
+        used |= {target} if row else set()
+        lines += emitted_row(flavour, target, row, width)
+    used |= {carried} if ends else set()
+    lines += filled(flavour, carried, ends)
     arguments = {carried: f"{kind} *"} | dict.fromkeys(given.values(), f"const {kind} *")
     arguments |= dict.fromkeys(rows, f"{kind} *")
     idle = [f"    (void){name};" for name in arguments if name not in used]

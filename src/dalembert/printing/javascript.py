@@ -79,8 +79,12 @@ def _lines(body: FunctionBody, indent: str) -> list[str]:
             lines += _lines(loop.body, indent + "  ")
             due = f"if (({step} + 1) % {scan.every} === 0) " if scan.every > 1 else ""
             for own in loop.emitted:
-                for k, (source, _) in enumerate(own.row):
-                    lines.append(f"{indent}  {due}{own.array}[{own.width} * {loop.kept} + {k}] = {source};")
+                at = f"{own.array}[{own.width} * {loop.kept}"
+                if isinstance(own.row, str):
+                    each_k = f"let k = 0; k < {own.width}; k += 1"
+                    lines.append(f"{indent}  {due}for ({each_k}) {at} + k] = {own.row}[k];")
+                    continue
+                lines += [f"{indent}  {due}{at} + {k}] = {source};" for k, (source, _) in enumerate(own.row)]
             lines += [f"{indent}  {s.name}[{k}] = {source};" for k, (source, _) in enumerate(loop.ends)]
             lines += [f"{indent}  {x.array} = {x.after}.slice();" for x in loop.stored if x.after != x.array]
             lines.append(f"{indent}}}")

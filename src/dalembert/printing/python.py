@@ -132,8 +132,13 @@ def _lines(body: FunctionBody, indent: str) -> list[str]:
             lines += _lines(loop.body, indent + "    ")
             due = f"if ({step} + 1) % {scan.every} == 0: " if scan.every > 1 else ""
             for own in loop.emitted:
-                for k, (source, _) in enumerate(own.row):
-                    lines.append(f"{indent}    {due}{own.array}[{own.width} * {loop.kept} + {k}] = {source}")
+                at = f"{own.width} * {loop.kept}"
+                if isinstance(own.row, str):
+                    lines.append(f"{indent}    {due}{own.array}[{at} : {at} + {own.width}] = list({own.row})")
+                    continue
+                lines += [
+                    f"{indent}    {due}{own.array}[{at} + {k}] = {source}" for k, (source, _) in enumerate(own.row)
+                ]
             if loop.ends:
                 lines.append(f"{indent}    {s.name} = [{', '.join(source for source, _ in loop.ends)}]")
             if loop.stored:

@@ -5,12 +5,12 @@ A value gets a name if it has a label, is used more than once, or would make an 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from dalembert.tracing.cost import count_uses
+from dalembert.tracing.cost import count_uses, written_in_place
 from dalembert.tracing.program import ARRAYS, NOT_HELD, Program, Scan
 
 _WRITTEN_WHERE_USED = frozenset({"const", "input", "table", "data", "rows"})
@@ -68,13 +68,14 @@ class Emitted(NamedTuple):
         array: its source.
         size: how many elements it has; zero if it has a place already.
         width: how many elements a row has.
-        row: sources of the elements of a row, and whether each is a constant; none reads what is carried.
+        row: sources of the elements of a row, and whether each is a constant; none reads what is carried. Or the source
+            of an array.
     """
 
     array: str
     size: int
     width: int
-    row: list[tuple[str, bool]]
+    row: list[tuple[str, bool]] | str
 
 
 class Stored(NamedTuple):
@@ -144,6 +145,9 @@ class Dialect(Protocol):
     pairs: bool
     """Whether sine and cosine of one argument are computed by one statement."""
 
+    in_place: bool
+    """Whether writes may change arrays where they are."""
+
     def number(self, value: float) -> Text:
         """A constant; reading it back gives the same number."""
         ...
@@ -176,6 +180,8 @@ class Dialect(Protocol):
 class NoArrays:
     """For dialects without arrays."""
 
+    in_place = False
+
     def part(self, array: str, first: str, size: int) -> str:
         raise NotImplementedError
 
@@ -199,6 +205,7 @@ class FunctionBody:
         steps: names of functions of steps that are written elsewhere, by the digest of the step.
         arrays: sources of inputs as arrays, by number.
         memory: sources of arrays that have a place already, by node.
+        changed: writes that change the array itself.
     """
 
     def __init__(
@@ -215,6 +222,7 @@ class FunctionBody:
         steps: Mapping[str, str] | None = None,
         arrays: Callable[[int], str] | None = None,
         memory: Mapping[int, str] | None = None,
+        changed: Set[int] = frozenset(),
     ):
         stop = len(program.nodes) if stop is None else stop
         self.program, self.dialect, self.names = program, dialect, names
@@ -227,6 +235,7 @@ class FunctionBody:
         self._numbered = 0
         self._array_of_port = arrays
         self._memory = dict(memory or {})
+        self._changed = changed
         self._arrays: dict[int, str] = {}
         self._rows_of: dict[int, dict[int, int]] = {}
         for k, (op, args, value) in enumerate(program.nodes):
@@ -295,8 +304,12 @@ class FunctionBody:
             self._give_name(index)
             self._give_name(number)
             source = self.array(before)
-            name, declared = self._place(k, "written")
-            made = ArrayBody(size, declared, copied=source, changed=(self.text(index).source, self.text(number).source))
+            if k in self._changed:
+                name, declared, copied = source, True, ""
+                self._arrays[k] = source
+            else:
+                (name, declared), copied = self._place(k, "written"), source
+            made = ArrayBody(size, declared, copied=copied, changed=(self.text(index).source, self.text(number).source))
         self.statements.append(Statement(name, "", k, array=made))
 
     def copy_array(self, k: int, target: str) -> None:
@@ -388,7 +401,7 @@ class FunctionBody:
         width = scan.made
         body: FunctionBody | None = None
         ends: list[tuple[str, bool]] = []
-        made: list[list[tuple[str, bool]]] = []
+        made: list[list[tuple[str, bool]] | str] = []
         after: list[str] = []
         taken: list[str] = []
         if name:
@@ -396,7 +409,7 @@ class FunctionBody:
             taken += [self.dialect.part(own, f"{n} * {kept}", n) for n, (own, _) in zip(width, places)]
             made = [[] for _ in width]
         else:
-            body, ends, made, after = step_body(scan, self.dialect, inner, read, array)
+            body, ends, made, after = step_body(scan, self.dialect, inner, read, array, self.dialect.in_place)
         emitted = [
             Emitted(own, 0 if declared else n * scan.emitted, n, new)
             for (own, declared), n, new in zip(places, width, made)
@@ -422,21 +435,25 @@ def step_body(
     names: NameGiver,
     read: Callable[[int, int], str],
     arrays: Callable[[int], str],
-) -> tuple[FunctionBody, list[tuple[str, bool]], list[list[tuple[str, bool]]], list[str]]:
+    in_place: bool = False,
+) -> tuple[FunctionBody, list[tuple[str, bool]], list[list[tuple[str, bool]] | str], list[str]]:
     """The statements of one step of a loop; the sources of what it carries on and of what it emits, and whether each is
-    a constant; and those of the arrays that it carries. They may be assigned in any order: none reads the array of what
-    is carried.
+    a constant, or of an array of them; and those of the arrays that it carries. They may be assigned in any order: none
+    reads the array of what is carried.
 
     Args:
         scan: the loop.
         dialect: of the language.
         names: for its values.
         read: as for :class:`FunctionBody`; so are ``arrays``.
+        in_place: whether the arrays that are carried may be changed where they are.
     """
     step, count = scan.step, 1 + len(scan.made)
-    numbers = step.results[:count]
+    numbers = [() if step.is_array(k) else row for k, row in enumerate(step.results[:count])]
     keep = frozenset(k for row in numbers for k in row)
-    body = FunctionBody(step, dialect, names, read, keep=keep, arrays=arrays)
+    stores = range(len(step.inputs) - scan.stores, len(step.inputs))
+    changed = written_in_place(step, set(stores)) if in_place else frozenset()
+    body = FunctionBody(step, dialect, names, read, keep=keep, arrays=arrays, changed=changed)
     found: dict[int, tuple[str, bool]] = {}
     for result in (k for row in numbers for k in row):
         if result in found:
@@ -448,8 +465,11 @@ def step_body(
             body.statements.append(Statement(old, source, result))
             source = old
         found[result] = source, op == "const"
-    rows = [[found[k] for k in row] for row in numbers]
-    return body, rows[0], rows[1:], [body.array(row[0]) for row in step.results[count:]]
+    rows: list[list[tuple[str, bool]] | str] = [[found[k] for k in row] for row in numbers]
+    for k, row in enumerate(step.results[:count]):
+        if step.is_array(k):
+            rows[k] = body.array(row[0])
+    return body, [found[k] for k in numbers[0]], rows[1:], [body.array(row[0]) for row in step.results[count:]]
 
 
 def _partners(program: Program, start: int, stop: int) -> dict[int, int]:
@@ -473,12 +493,19 @@ class Infix:
         functions: templates, with {0}, {1}, ... for operands, of all operations but the four of arithmetic and
             neg.
         pairs: whether sine and cosine of one argument are computed by one statement.
+        in_place: whether writes may change arrays where they are.
     """
 
     longest = 100
 
-    def __init__(self, number: Callable[[float], str], functions: Mapping[str, str], pairs: bool = False):
-        self._number, self._functions, self.pairs = number, functions, pairs
+    def __init__(
+        self,
+        number: Callable[[float], str],
+        functions: Mapping[str, str],
+        pairs: bool = False,
+        in_place: bool = False,
+    ):
+        self._number, self._functions, self.pairs, self.in_place = number, functions, pairs, in_place
 
     def number(self, value: float) -> Text:
         source = self._number(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, fields
 
 from dalembert.tracing.program import NOT_HELD, STRUCTURE, UNCOUNTED, Node, Program, Scan, require_program
@@ -131,6 +131,50 @@ def count_uses(program: Program) -> list[int]:
         for k in row:
             uses[k] += 1
     return uses
+
+
+def written_in_place(program: Program, ports: Set[int] = frozenset()) -> set[int]:
+    """Which of its writes may change the array itself: all other uses of that come before them.
+
+    Args:
+        ports: inputs that may be changed.
+    """
+    nodes = program.nodes
+    found: set[int] = set()
+    writes = [k for k, node in enumerate(nodes) if node.op == "write"]
+    if not writes:
+        return found
+    scalar = {node.args[0] for node in nodes if node.op == "input"}
+    results = {k for row in program.results for k in row}
+    users: dict[int, list[int]] = {nodes[k].args[0]: [] for k in writes}
+    for k, (op, args, _) in enumerate(nodes):
+        if op != "input":
+            for a in args:
+                if a in users:
+                    users[a].append(k)
+    for k in writes:
+        before = nodes[k].args[0]
+        op, _, value = nodes[before]
+        own = op in ("pack", "write", "rows") or (op == "table" and value in ports and value not in scalar)
+        if not own or before in results:
+            continue
+        others, reached, stack = set(users[before]) - {k}, {k}, [k]
+        if any(nodes[x].op == "read" and nodes[nodes[x].args[1]].op == "const" for x in others):
+            continue  # an element that is read without an instruction of its own, at any time
+        while stack:
+            for a in nodes[stack.pop()].args:
+                if a > before and a not in reached and nodes[a].op != "input":
+                    reached.add(a)
+                    stack.append(a)
+        if others <= reached:
+            found.add(k)
+    return found
+
+
+def array_numbers(program: Program) -> int:
+    """How many numbers its arrays, and those of the steps of its loops, hold together: neither inputs nor tables."""
+    own = sum(size for k, size in program.array_sizes.items() if program.nodes[k].op not in ("table", "data"))
+    return own + sum(array_numbers(loop.step) for loop in program.loops)
 
 
 def fused_products(program: Program) -> dict[int, int]:

@@ -14,13 +14,14 @@ A power with an exponent p that is not whole is no operation of its own but made
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.errors import ArgumentError
 from dalembert.tracing.calls import expressions_without_calls
 from dalembert.tracing.cost import WEIGHTS, weight
 from dalembert.tracing.evaluate import elements_of, interpret, output_values
@@ -323,10 +324,13 @@ def _gradient(graph: Graph, results: Sequence[Any], variables: Sequence[Any], we
         return arrays.setdefault(x, _ArrayAdjoint([], []))
 
     for x, given in zip(results, weights):
-        accumulate(x, graph.lift(given))
+        if isinstance(x, Memory):
+            parts(x).whole.append(given)
+        else:
+            accumulate(x, graph.lift(given))
     independent = set(variables)
     own = _elements_by_array([x for x in variables if not isinstance(x, Memory)])
-    order = _ancestors(list(adjoint), variables)
+    order = _ancestors([*adjoint, *arrays], variables)
     active = independent | set(order)
     ends: dict[Any, tuple[dict[int, Expr], dict[int, Memory]]] = {}
     for x in reversed(order):
@@ -355,6 +359,9 @@ def _gradient(graph: Graph, results: Sequence[Any], variables: Sequence[Any], we
             continue
         if x.op == "element":
             ends.setdefault(x.args[0], ({}, {}))[0][int(x.value)] = adjoint[x].value
+            continue
+        if x.op == "input":  # an element of an array that is a variable as a whole
+            parts(graph.table(x.args[0])).single.append((graph.constant(x.args[1]), adjoint[x].value))
             continue
         if x.op == "read":
             parts(x.args[0]).single.append((x.args[1], adjoint[x].value))
@@ -612,10 +619,11 @@ def _loop_tangents(x: Any, known: dict[Any, dict[int, Any]]) -> tuple[list[dict[
     ends += [seeds.get(y, nothing).get(k, zero) for y, along in zip(ends, directions[0]) for k in along]
     outputs: dict[str, Any] = {"carried": np.array([*ends, *results[0][last:]], dtype=object)}
     for j, (row, along) in enumerate(zip(results[1:], made)):
-        outputs[f"made_{j}"] = np.array(row, dtype=object)
-        outputs |= {
-            f"made_{j}_{k}": np.array([seeds.get(y, nothing).get(k, zero) for y in row], dtype=object) for k in along
-        }
+        whole = isinstance(row[0], Memory)
+        none = inner.data(np.zeros(row[0].size)) if whole else zero
+        slopes_of_row = {k: [seeds.get(y, nothing).get(k, none) for y in row] for k in along}
+        for name, own in ((f"made_{j}", row), *((f"made_{j}_{k}", own) for k, own in slopes_of_row.items())):
+            outputs[name] = own[0] if whole else np.array(own, dtype=object)
     for j, ((row,), (along,)) in enumerate(zip(results[1 + len(made) :], directions[first:])):
         outputs[f"store_{j}"] = row
         none = inner.data(np.zeros(row.size))
@@ -688,77 +696,233 @@ def _loop_gradient(
         accumulate: adds to the derivative by a number.
         parts: of the derivative by an array.
     """
-    scan, graph = _scan(x), x.graph
-    carried, held, given, tables, stores = scan.split(x.args)
-    if stores or scan.every > 1 or scan.hold > 1:
-        raise UnsupportedError(
-            "reverse derivatives do not pass through loops with every= or hold= beyond one, or with arrays that are "
-            "carried and written by computed index; use mode='forward'"
-        )
-    n, zero = scan.carried, graph.constant(0)
+    scan, graph, args = _scan(x), x.graph, list(x.args)
+    if scan.every > 1:
+        rows = {k: y if k >= len(scan.made) else _every_step(scan, k, y) for k, y in rows.items()}
+    size = scan.count * (scan.carried + sum(scan.sizes[len(scan.made) :]))
+    if size > CHECKPOINT_NUMBERS and scan.count >= LEAST_CHECKPOINTED:
+        numbers, arrays, wanted = _in_segments(graph, replace(scan, every=1), args, rows)
+        results = [numbers[k] for k in weights] + arrays
+        operands = dict.fromkeys(a for a in args if a in active)
+        found = _gradient(graph, results, list(operands), [*weights.values(), *wanted])
+        for a, amount in zip(operands, found):
+            if isinstance(a, Memory):
+                parts(a).whole.extend(amount.whole)
+                parts(a).single.extend(amount.single)
+            else:
+                accumulate(a, amount)
+        return
+    carried, held, given, tables, stores = scan.split(args)
+    n, zero, last = scan.carried, graph.constant(0), len(scan.made)
     fixed = [k for k, a in enumerate(held) if a in active]
     own = [k for k, a in enumerate(given) if a in active]
     still = [k for k, a in enumerate(tables) if a in active]
-    kept = [k for k in range(len(scan.made)) if k in rows]
+    kept = [k for k in range(last) if k in rows]
+    widths, hold = scan.widths, scan.hold
 
     inner = Graph()  # of a step backwards, which carries the adjoints of what is carried and sums for what is held
-    adjoint = list(inner.input("carried", (n + len(fixed),), True))
+    adjoint = list(
+        inner.input("carried", (n + len(fixed) + (1 + sum(widths[k] for k in own) if hold > 1 else 0),), True)
+    )
     inputs = [[], list(inner.input("held", (scan.held,), True))]
-    at = list(inner.input("before", (n,))) if n else []
-    inputs[0] = at
-    inputs += [list(inner.input(f"given_{k}", (width,))) for k, width in enumerate(scan.widths)]
-    amounts = [list(inner.input(f"weights_{k}", (scan.made[k],))) for k in kept]
+    inputs[0] = list(inner.input("before", (n,))) if n else []
+    inputs += [list(inner.input(f"given_{k}", (width,))) for k, width in enumerate(widths)]
+    stored = [list(inner.input(f"store_{k}", (a.size,))) for k, a in enumerate(stores)]
+    places = list(range(len(inner.inputs) - len(stores), len(inner.inputs)))
+    amounts = {k: list(inner.input(f"weights_{k}", (scan.made[k],))) for k in kept}
     first = len(inner.inputs)
     inputs += [list(inner.input(f"table_{k}", (a.size,))) for k, a in enumerate(tables)]
     sums = []
-    for k in still:
-        inner.input(f"sum_{k}", (tables[k].size,))
+    for name, a in (*((f"sum_{k}", tables[k]) for k in still), *((f"adjoint_{k}", a) for k, a in enumerate(stores))):
+        inner.input(name, (a.size,))
         sums.append(inner.table(len(inner.inputs) - 1))
-    values = interpret(scan.step, inputs, RULES, inner.constant, inner)
+    values = interpret(scan.step, [*inputs, *stored], RULES, inner.constant, inner)
     found = output_nodes(scan.step, values)
-    results = [*found[0], *(y for k in kept for y in found[1 + k])]
-    numbers = [*at, *(inputs[1][k] for k in fixed), *(y for k in own for y in inputs[2 + k])]
-    variables = [*numbers, *(inner.table(first + k) for k in still)]
-    slopes = _gradient(inner, results, variables, [*adjoint[:n], *(y for row in amounts for y in row)])
-    places = iter(slopes[n + len(fixed) :])
-    outputs: dict[str, Any] = {"carried": [*slopes[:n], *(old + new for old, new in zip(adjoint[n:], slopes[n:]))]}
-    outputs |= {f"made_{k}": [next(places) for _ in range(scan.widths[k])] for k in own}
-    outputs = {name: np.array(y, dtype=object) for name, y in outputs.items()}
-    outputs |= {f"sum_{k}": next(places).added(total, total) for k, total in zip(still, sums)}
+    wishes: list[Any] = [*adjoint[:n], *sums[len(still) :]]
+    for k in kept:
+        wishes += [inner.memory(amounts[k])] if isinstance(found[1 + k][0], Memory) else amounts[k]
+    results = [*found[0], *(y for row in found[1 + last :] for y in row), *(y for k in kept for y in found[1 + k])]
+    numbers = [*inputs[0], *(inputs[1][k] for k in fixed), *(y for k in own for y in inputs[2 + k])]
+    variables = [*numbers, *(inner.table(first + k) for k in still), *(inner.table(k) for k in places)]
+    slopes = _gradient(inner, results, variables, wishes)
+    by_rows = slopes[n + len(fixed) : len(numbers)]
+    after = [*slopes[:n], *(old + new for old, new in zip(adjoint[n:], slopes[n : n + len(fixed)]))]
+    if hold > 1:  # what a row has given to all the steps that it served, when the first of them is reached
+        phase, *sofar = adjoint[n + len(fixed) :]
+        fresh = phase > hold - 1.5
+        by_rows = [fresh.select(0, old) + new for old, new in zip(sofar, by_rows)]
+        after += [(phase > 0).select(phase - 1, hold - 1), *by_rows]
+    outputs: dict[str, Any] = {"carried": np.array(after, dtype=object)}
+    rest = iter(by_rows)
+    outputs |= {f"made_{k}": np.array([next(rest) for _ in range(widths[k])], dtype=object) for k in own}
+    totals = iter(slopes[len(numbers) :])
+    outputs |= {f"sum_{k}": next(totals).added(total, total) for k, total in zip(still, sums)}
+    outputs |= {f"adjoint_{k}": next(totals).added(a) for k, a in enumerate(sums[len(still) :])}
+    before = _trajectories(graph, scan, args)
+    if hold > 1:
+        given = [_every_row(graph, scan, k, a) for k, a in enumerate(given)]
+        where: tuple[tuple[int, int], ...] = tuple((0, width) for width in widths)
+    else:
+        where = scan.given
     backwards = Scan(
         program_of(inner, outputs, scan.step.name), scan.count,
-        (*([(0, n)] if n else []), *scan.given, *((0, scan.made[k]) for k in kept)), len(still),
-        reverse=not scan.reverse,
+        (*([(0, n)] if n else []), *where, *((0, a.size) for a in stores), *((0, scan.made[k]) for k in kept)),
+        len(sums), reverse=not scan.reverse,
     )  # fmt: skip
-    before = [_trajectory(x)] if n else []
     start = [*(weights.get(k, zero) for k in range(n)), *(zero for _ in fixed)]
-    last = [graph.data(np.zeros(tables[k].size)) for k in still]
-    operands = [*start, *held, *before, *given, *(rows[k] for k in kept), *tables, *last]
-    ends, made = scan_program(graph, backwards, operands)
+    if hold > 1:
+        start += [graph.constant((scan.count - 1) % hold), *(zero for _ in sofar)]
+    empty = [graph.data(np.zeros(tables[k].size)) for k in still]
+    empty += [rows[last + k] if last + k in rows else graph.data(np.zeros(a.size)) for k, a in enumerate(stores)]
+    numbers_before, arrays_before = before[: n > 0], before[n > 0 :]
+    operands_of = [*start, *held, *numbers_before, *given, *arrays_before, *(rows[k] for k in kept), *tables, *empty]
+    ends, made = scan_program(graph, backwards, operands_of)
     for a, amount in (*zip(carried, ends), *((held[k], y) for k, y in zip(fixed, ends[n:]))):
         if a in active:
             accumulate(a, amount)
+    given = scan.split(args)[2]
     for k, elements in zip(own, made):
-        (at_first, stride), width, a = scan.given[k], scan.widths[k], given[k]
-        if (at_first, stride, len(elements)) == (0, width, a.size):
+        (begin, stride), width, a = scan.given[k], widths[k], given[k]
+        if hold > 1:  # of the steps that a row has served, the first has all
+            at = (scan.count - 1 - (scan.read_rows - 1) * hold) * width if scan.reverse else 0
+            elements = _copied(graph, graph.memory(elements), at, hold * width, width, scan.read_rows)
+        amounts_of = graph.memory(elements)
+        if (begin, stride, amounts_of.size) != (0, width, a.size):
+            amounts_of = _spread(graph, amounts_of, a, begin, stride, width)
+        parts(a).whole.append(amounts_of)
+    for a, elements in zip([*(tables[k] for k in still), *stores], made[len(own) :]):
+        if a in active:
             parts(a).whole.append(graph.memory(elements))
-        else:
-            parts(a).single.extend(
-                (graph.constant(at_first + stride * (e // width) + e % width), y) for e, y in enumerate(elements)
-            )
-    for k, elements in zip(still, made[len(own) :]):
-        parts(tables[k]).whole.append(graph.memory(elements))
 
 
-def _trajectory(x: Any) -> Memory:
-    """What a loop carries before each step, by a loop that keeps it."""
-    scan = _scan(x)
+CHECKPOINT_NUMBERS = 1 << 15
+"""Numbers that a loop carries before all its steps together, up to which the reverse derivative keeps them. Beyond, it
+keeps those before every so many steps, and goes through these steps again: about as many as their number's root."""
+
+LEAST_CHECKPOINTED = 16
+"""Steps from which checkpoints save something."""
+
+
+def _trajectories(graph: Graph, scan: Scan, operands: Sequence[Any]) -> list[Memory]:
+    """What a loop carries before each step, numbers and arrays, by a loop that keeps it."""
     inner = Graph()
     inputs = [list(inner.input(port.name, port.shape, k < 2)) for k, port in enumerate(scan.step.inputs)]
+    first = len(inputs) - scan.stores
     values = interpret(scan.step, inputs, RULES, inner.constant, inner)
-    ends = np.array([values[k] for k in scan.step.results[0]], dtype=object)
-    step = program_of(inner, {"carried": ends, "made": np.array(inputs[0], dtype=object)}, scan.step.name)
-    return x.graph.memory(scan_program(x.graph, replace(scan, step=step, every=1), x.args)[1][0])
+    found = output_nodes(scan.step, values)
+    outputs: dict[str, Any] = {"carried": np.array(found[0], dtype=object)}
+    if scan.carried:
+        outputs["made"] = np.array(inputs[0], dtype=object)
+    outputs |= {f"made_{k}": inner.table(first + k) for k in range(scan.stores)}
+    outputs |= {f"store_{k}": row[0] for k, row in enumerate(found[1 + len(scan.made) :])}
+    step = program_of(inner, outputs, scan.step.name)
+    kept = (scan.carried > 0) + scan.stores
+    found_arrays = scan_program(graph, replace(scan, step=step, every=1), operands)[1][:kept]
+    return [graph.memory(elements) for elements in found_arrays]
+
+
+def _loop_of(names: Sequence[tuple[str, int]]) -> tuple[Graph, list[list[Any]]]:
+    """A graph for the step of a loop without held numbers, and the elements of its inputs."""
+    inner = Graph()
+    return inner, [list(inner.input(name, (size,), k < 2)) for k, (name, size) in enumerate(names)]
+
+
+def _copied(graph: Graph, array: Memory, first: int, stride: int, width: int, count: int) -> list[Any]:
+    """The elements of rows of an array, one row after the other."""
+    inner, inputs = _loop_of([("carried", 0), ("held", 0), ("row", width)])
+    step = program_of(inner, {"carried": np.empty(0, object), "made": np.array(inputs[2], dtype=object)}, "step")
+    return scan_program(graph, Scan(step, count, ((first, stride),)), [array])[1][0]
+
+
+def _spread(graph: Graph, rows: Memory, like: Memory, first: int, stride: int, width: int) -> Memory:
+    """An array of zeros to which rows are added where they were read."""
+    count = rows.size // width
+    inner, inputs = _loop_of([("carried", 1), ("held", 0), ("row", width), ("store", like.size)])
+    (at,), row = inputs[0], inputs[2]
+    total = inner.table(3)
+    for k, x in enumerate(row):
+        total = RULES["write"](total, at + k, RULES["read"](total, at + k) + x)
+    step = program_of(inner, {"carried": np.array([at + stride], dtype=object), "store": total}, "step")
+    operands = [graph.constant(first), rows, graph.data(np.zeros(like.size))]
+    return graph.memory(scan_program(graph, Scan(step, count, ((0, width),), 1), operands)[1][0])
+
+
+def _every_row(graph: Graph, scan: Scan, k: int, array: Memory) -> Memory:
+    """The rows that are given to each step, where one row serves several."""
+    width = scan.widths[k]
+    inner, inputs = _loop_of([("carried", 0), ("held", 0), ("row", width)])
+    step = program_of(inner, {"carried": np.empty(0, object), "made": np.array(inputs[2], dtype=object)}, "step")
+    copies = Scan(step, scan.count, (scan.given[k],), hold=scan.hold, reverse=scan.reverse)
+    return graph.memory(scan_program(graph, copies, [array])[1][0])
+
+
+def _every_step(scan: Scan, k: int, rows: Memory) -> Memory:
+    """Weights of what every step makes, from those of what is emitted: zero where nothing is."""
+    width, graph = scan.made[k], rows.graph
+    inner, inputs = _loop_of([("carried", 2), ("held", 0), ("rows", rows.size)])
+    phase, row = inputs[0]
+    due = phase > scan.every - 1.5
+    made = [due.select(RULES["read"](inner.table(2), row * width + e), 0) for e in range(width)]
+    after = [due.select(0, phase + 1), due.select(row - 1 if scan.reverse else row + 1, row)]
+    outputs = {"carried": np.array(after, dtype=object), "made": np.array(made, dtype=object)}
+    spread = Scan(program_of(inner, outputs, "step"), scan.count, reverse=scan.reverse)
+    operands = [graph.constant(0), graph.constant(scan.emitted - 1 if scan.reverse else 0), rows]
+    return graph.memory(scan_program(graph, spread, operands)[1][0])
+
+
+def _in_segments(
+    graph: Graph, scan: Scan, operands: list[Any], rows: dict[int, Memory]
+) -> tuple[list[Any], list[Memory], list[Memory]]:
+    """The same loop as a loop over segments of it, and one for the steps that are left over: the numbers that it ends
+    with, the arrays that it ends with in parts, and the weights of these."""
+    if scan.hold > 1:
+        carried, held, given, *rest = scan.split(operands)
+        given = [_every_row(graph, scan, k, a) for k, a in enumerate(given)]
+        scan = replace(scan, hold=1, given=tuple((0, width) for width in scan.widths))
+        operands = [*carried, *held, *given, *(a for part in rest for a in part)]
+    length = math.isqrt(scan.count)
+    segments, tail = divmod(scan.count, length)
+    carried, held, given, tables, stores = scan.split(operands)
+    base, end = (tail, 0) if scan.reverse else (0, segments * length)  # rows before those of segments, and of the tail
+    inner = Graph()
+    now = list(inner.input("carried", (scan.carried,), True))
+    still = list(inner.input("held", (scan.held,), True))
+    blocks, within, taken = [], [], []
+    for k, ((first, stride), width) in enumerate(zip(scan.given, scan.widths)):
+        reach = stride * (length - 1)
+        blocks.append((first + stride * base + min(reach, 0), stride * length))
+        within.append((-min(reach, 0), stride))
+        inner.input(f"given_{k}", (abs(reach) + width,))
+        taken.append(inner.table(len(inner.inputs) - 1))
+    for k, a in enumerate((*tables, *stores)):
+        inner.input(f"table_{k}", (a.size,))
+        taken.append(inner.table(len(inner.inputs) - 1))
+    part = replace(scan, count=length, given=tuple(within))
+    loop = inner.loop(part, [*now, *still, *taken])
+    outputs: dict[str, Any] = {"carried": np.array([inner.element(loop, k) for k in range(scan.carried)], dtype=object)}
+    outputs |= {f"made_{k}": inner.rows(loop, k) for k in range(len(scan.sizes))}
+    whole = replace(scan, step=program_of(inner, outputs, "segment"), count=segments, given=tuple(blocks))
+    main = graph.loop(whole, operands)
+    numbers: list[Any] = [graph.element(main, k) for k in range(scan.carried)]
+    arrays = [graph.rows(main, k) for k in range(len(scan.sizes))]
+    pieces = [(k, arrays[k], base, segments * length) for k in range(len(scan.made))]
+    if tail:
+        given_left = tuple((first + stride * end, stride) for first, stride in scan.given)
+        left = graph.loop(
+            replace(scan, count=tail, given=given_left),
+            [*numbers, *held, *given, *tables, *arrays[len(scan.made) :]],
+        )
+        numbers = [graph.element(left, k) for k in range(scan.carried)]
+        ends = [graph.rows(left, k) for k in range(len(scan.sizes))]
+        pieces += [(k, ends[k], end, tail) for k in range(len(scan.made))]
+        arrays = ends
+    wanted = [(y, k, at, count) for k, y, at, count in pieces if k in rows]
+    weights = [
+        graph.memory(_copied(graph, rows[k], at * scan.made[k], scan.made[k], scan.made[k], count))
+        for _, k, at, count in wanted
+    ]
+    stored = [k for k in range(len(scan.made), len(scan.sizes)) if k in rows]
+    return numbers, [*(y for y, *_ in wanted), *(arrays[k] for k in stored)], [*weights, *(rows[k] for k in stored)]
 
 
 # ------------------------------------------------------------------------------------------- what derivatives depend on
@@ -780,13 +944,13 @@ def _ancestors(results: Sequence[Any], variables: Sequence[Any]) -> list[Any]:
                 stack.extend(_smooth(x.op, x.args))
     depends = set(independent)
     homes = set(_elements_by_array([x for x in variables if not isinstance(x, Memory)]))
+    tables = {int(x.value) for x in variables if x.op == "table"}
     order = []
     for x in sorted(seen, key=lambda node: node.index):
-        if x in independent:
-            order.append(x)
-        elif x.op not in ("input", "const") and (
-            any(a in depends for a in _smooth(x.op, x.args)) or (isinstance(x, Memory) and _key(x) in homes)
-        ):
+        found = x in independent or (x.op == "input" and x.args[0] in tables)
+        if not found and x.op not in ("input", "const"):
+            found = any(a in depends for a in _smooth(x.op, x.args)) or (isinstance(x, Memory) and _key(x) in homes)
+        if found:
             depends.add(x)
             order.append(x)
     return order

@@ -29,11 +29,12 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.errors import UnsupportedError
 from dalembert.native.llvm.plan import BlockPlan, Calls, Copy, Gather, Home, Repeat, Rolled, Scatter
 from dalembert.native.llvm.target import Lanes, Target
 from dalembert.native.llvm.text import Instructions
 from dalembert.native.llvm.transfer import COLUMNS, ROWS, SPLAT, STREAM, STRIDED, group
-from dalembert.native.tuning import GROUP_CALLS, STACK_BYTES
+from dalembert.native.tuning import GROUP_CALLS, MOST_BYTES, STACK_BYTES
 from dalembert.tracing.program import Port, Program
 
 
@@ -199,6 +200,11 @@ def loop_functions(program: Program, plan: BlockPlan, lanes: Lanes, target: Targ
         memory += 8 * port.size
         argument.move(load if is_input else store)
     memory = -(-memory // 64) * 64
+    if memory > MOST_BYTES:
+        raise UnsupportedError(
+            f"{program.name} keeps arrays between its loops that need {memory / 1e9:.1f} GB for {lanes.width} states; "
+            "take fewer steps, emit rows less often (every=), or make them outputs, which lie where the caller has them"
+        )
     prepare.do(f"%stage = getelementptr i8, ptr %scratch, i64 {memory}")
     memory += 64 + lanes.bytes * max(
         (p.size for k, p in enumerate(ports[inputs:]) if inputs + k not in direct), default=0
@@ -319,18 +325,31 @@ def repeat_function(name: str, repeat: Repeat, tables: list[str], lanes: Lanes, 
     take, give = Instructions("c"), Instructions("d")
     for k, (source, at, stride, width, to) in enumerate(repeat.take):
         _take_row(take, f"{prefix}take{k}", source, at, stride, width, to, tables, lanes, places)
-    for made, target in repeat.give:
+    for k, (made, target) in enumerate(repeat.give):
+        if isinstance(made, Home) and target.slot < 0:  # a table of slots is no longer than that of the copies
+            made = list(range(made.slot, made.slot + made.size))
+        if isinstance(made, Home):
+            place = f"getelementptr i8, ptr %scratch, i64 {target.slot * lanes.bytes}"
+            if scan.stops:
+                size = scan.emitted * made.size * lanes.bytes
+                start.do(f"call void @llvm.memset.p0.i64(ptr align 8 {start(place)}, i8 0, i64 {size}, i1 false)")
+            shift = give(f"mul i64 %kept, {made.size * lanes.bytes}")
+            row = give(f"getelementptr i8, ptr {give(place)}, i64 {shift}")
+            _copy_array(give, f"{prefix}given{k}", made, row, tables, lanes, places)
+            continue
         if target.slot < 0:
             name_of = f"{prefix}give{len(tables)}"
             tables.append(constant_table(name_of, [slot * lanes.bytes for slot in made]))
             frame = _frame(give, target, places)
             begin = give(f"mul i64 %kept, {len(made)}")
             g = group(lanes, len(made), False)
-            give.do(f"call void @rt.store_row{g}(ptr {frame}, i64 {begin}, i64 {len(made)}, ptr @{name_of}, ptr %scratch)")
+            give.do(
+                f"call void @rt.store_row{g}(ptr {frame}, i64 {begin}, i64 {len(made)}, ptr @{name_of}, ptr %scratch)"
+            )
             if scan.stops:
                 frame = _frame(start, target, places)
-                size = f"i64 {scan.emitted * len(made)}"
-                start.do(f"call void @rt.clear(ptr {frame}, {size}, i64 {repeat.zero * lanes.bytes}, ptr %scratch)")
+                numbers = f"i64 {scan.emitted * len(made)}"
+                start.do(f"call void @rt.clear(ptr {frame}, {numbers}, i64 {repeat.zero * lanes.bytes}, ptr %scratch)")
             continue
         first = target.slot
         if scan.stops:
@@ -456,16 +475,23 @@ def _splat(b: Instructions, place: str, lanes: Lanes) -> str:
 
 
 def _copy_array(
-    b: Instructions, name: str, source: Home, target: int, tables: list[str], lanes: Lanes, places: Mapping[int, int]
+    b: Instructions,
+    name: str,
+    source: Home,
+    target: int | str,
+    tables: list[str],
+    lanes: Lanes,
+    places: Mapping[int, int],
 ) -> None:
-    """Copy a whole array to neighbouring slots."""
-    if source.argument >= 0:
+    """Copy a whole array to neighbouring slots, from one on or from an address on."""
+    to = target
+    if isinstance(target, int):
         to = b(f"getelementptr i8, ptr %scratch, i64 {target * lanes.bytes}")
+    if source.argument >= 0:
         rows = f"load_row{group(lanes, source.size, True)}"
         b.do(f"call void @rt.{rows}(ptr {_frame(b, source, places)}, i64 0, i64 {source.size}, ptr {to})")
         return
     first, array = _array(name, source, tables, lanes)
-    to = b(f"getelementptr i8, ptr %scratch, i64 {target * lanes.bytes}")
     if source.slot < 0:
         b.do(f"call void @rt.spread(ptr {array}, i64 {source.size}, ptr {to})")
         return
@@ -507,7 +533,8 @@ def _move_arrays(
                 f"ptr {at(index)}, ptr {at(result)})"
             )
     else:
-        _copy_array(b, name, step.source, step.target, tables, lanes, places)
+        if step.source.slot != step.target:
+            _copy_array(b, name, step.source, step.target, tables, lanes, places)
         b.do(
             f"call void @rt.scatter(ptr {at(step.target)}, i64 {step.source.size}, "
             f"ptr {at(step.index)}, ptr {at(step.number)})"

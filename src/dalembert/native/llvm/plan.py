@@ -29,7 +29,7 @@ from itertools import zip_longest
 
 from dalembert.errors import CompilerError
 from dalembert.native.tuning import CHUNK_OPERATIONS, DIRECT_ELEMENTS, WINDOW_OPERATIONS, is_rolled
-from dalembert.tracing.cost import count_uses
+from dalembert.tracing.cost import count_uses, written_in_place
 from dalembert.tracing.program import PREDICATES, UNCOUNTED, Program, Scan
 
 FUNCTIONS = {"sin": "sincos", "cos": "sincos", "exp": "exp", "log": "log", "atan2": "atan2"}
@@ -137,7 +137,8 @@ class Repeat:
         carry: copies after each step; all are read before the first is written.
         take: arrays of which a row is copied before each step, where the first row begins, how far apart rows are, how
             long they are, and the slot that they are copied to.
-        give: slots that are copied after each step, before those of ``carry``, and the array that they are a row of.
+        give: slots, or an array, that are copied after each step, before those of ``carry``, and the array they are a
+            row of.
         zero: the slot of a zero.
         stores: arrays that are carried: where they lie before, in the loop, and after a step.
         flag: the slot of the number that stops the loop where it is not positive; -1 if there is none.
@@ -148,7 +149,7 @@ class Repeat:
     start: list[tuple[int, int]]
     carry: list[tuple[int, int]]
     take: list[tuple[Home, int, int, int, int]]
-    give: list[tuple[list[int], Home]]
+    give: list[tuple[list[int] | Home, Home]]
     zero: int
     stores: list[tuple[Home, Home, Home]]
     flag: int
@@ -208,6 +209,7 @@ def make_plan(
     size: int = 0,
     tables: Mapping[int, Home] | None = None,
     moved: bool = False,
+    stores: Sequence[Home] = (),
 ) -> BlockPlan:
     """Cut a program up.
 
@@ -217,6 +219,7 @@ def make_plan(
         size: number of slots that are taken by others.
         tables: where the inputs lie that are arrays; those that are missing lie in their slots.
         moved: whether all arrays of the caller are moved to slots, as large as they may be.
+        stores: those of the tables that may be changed.
     """
     direct: dict[int, int] = {}
     if inputs is None:
@@ -242,7 +245,7 @@ def make_plan(
         functions = [i for i in functions if code[i][0] in FUNCTIONS]
         for kind in dict.fromkeys(FUNCTIONS[code[i][0]] for i in functions):
             steps.append((kind, [i for i in functions if FUNCTIONS[code[i][0]] == kind]))
-    return _allocate(program, code, constants, steps, inputs, size, chunk, tables or {}, direct)
+    return _allocate(program, code, constants, steps, inputs, size, chunk, tables or {}, direct, stores)
 
 
 def _where_they_are(program: Program) -> tuple[dict[int, Home], dict[int, int]]:
@@ -386,6 +389,7 @@ def _allocate(
     chunk: int,
     tables: Mapping[int, Home],
     direct: Mapping[int, int],
+    carried_arrays: Sequence[Home],
 ) -> BlockPlan:
     """Give a slot to every value that outlives the step it is computed in; reuse slots of values no longer needed."""
     nodes, sizes = program.nodes, program.array_sizes
@@ -484,7 +488,9 @@ def _allocate(
                 at = region(found.size)
                 whole_rows.append((found, 0, 0, found.size, at))
             places.append(range(at, at + found.size))
-        plan = make_plan(scan.step, chunk, [carried, [slots[a] for a in held], *taken, *places], size, tables)
+        plan = make_plan(
+            scan.step, chunk, [carried, [slots[a] for a in held], *taken, *places], size, tables, stores=stores
+        )
         dying[k] += [*range(size, plan.size), *(x for own in taken for x in own)]
         size = plan.size
         after = [plan.arrays[1 + len(scan.made) + j] for j in range(scan.stores)]
@@ -496,7 +502,7 @@ def _allocate(
         for j in range(len(scan.made)):
             target = ends[j]
             if target:
-                give.append((list(plan.results[1 + j]), target))
+                give.append((plan.arrays.get(1 + j) or list(plan.results[1 + j]), target))
         return Repeat(
             plan,
             scan,
@@ -515,6 +521,7 @@ def _allocate(
         if node.op == "rows":
             rows_of.setdefault(node.args[0], []).append(i)
 
+    changed = written_in_place(program, {k for k, found in tables.items() if found in carried_arrays})
     for k, (kind, values) in enumerate(steps):
         if kind == "arithmetic":
             lasting = [i for i in values if i in result or dies.get(i, k) > k]
@@ -538,7 +545,8 @@ def _allocate(
         elif kind == "write":
             for i in values:
                 before, index, number = code[i][1]
-                planned.append(Scatter(homes[before], slots[index], slots[number], home(i).slot))
+                place = home(i, homes[before]) if i in changed else home(i)
+                planned.append(Scatter(homes[before], slots[index], slots[number], place.slot))
         elif kind == "read":
             planned.append(Gather([(homes[code[i][1][0]], slots[code[i][1][1]], slot(i, k)) for i in values]))
         elif kind == "sincos":
