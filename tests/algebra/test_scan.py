@@ -316,7 +316,7 @@ def test_arrays_that_do_not_fit_are_refused_with_their_size(monkeypatch):
     monkeypatch.setattr("dalembert.native.llvm.loop.MOST_BYTES", 100_000)
     with pytest.raises(UnsupportedError, match=r"0\.0 GB for"):
         kernel(traced, {"x": ()})(0.5)
-    with pytest.raises(UnsupportedError, match="70,000 numbers .* room for 65,536"):
+    with pytest.raises(UnsupportedError, match=r"70,000 numbers .* room for 65,536"):
         to_cuda(trace(traced, {"x": ()}))
 
 
