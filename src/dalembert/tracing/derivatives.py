@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.tracing.calls import expressions_without_calls
 from dalembert.tracing.cost import WEIGHTS, weight
 from dalembert.tracing.evaluate import elements_of, interpret, output_values
