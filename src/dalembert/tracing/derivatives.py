@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.errors import ArgumentError
 from dalembert.tracing.calls import expressions_without_calls
 from dalembert.tracing.cost import WEIGHTS, weight
 from dalembert.tracing.evaluate import elements_of, interpret, output_values
@@ -110,15 +110,11 @@ def jacobian(exprs: Any, wrt: Any, mode: Mode = "auto") -> np.ndarray:
     results, variables = _flat(exprs), _variables(wrt)
     _graph(results, variables)
     ahead, back = _estimates(results, variables)
+    if ahead > 2 * back:
+        return reverse(exprs, wrt)
     if back > 2 * ahead:
         return forward(exprs, wrt).reshape(shape)
-    try:
-        backwards = reverse(exprs, wrt)
-    except UnsupportedError:  # not through every loop
-        return forward(exprs, wrt).reshape(shape)
-    if ahead > 2 * back:
-        return backwards
-    candidates = [forward(exprs, wrt).reshape(shape), backwards]  # too close to call: count
+    candidates = [forward(exprs, wrt).reshape(shape), reverse(exprs, wrt)]  # too close to call: count
     return min(candidates, key=lambda table: _price([*results, *table.flat]))
 
 
