@@ -43,7 +43,16 @@ CHANGES = {
 
 def _robot():
     a, b = (da.Body(name, da.Inertia.box(1.0, (0.1, 0.1, 1.0))) for name in "ab")
-    turning = da.Joint("first", "revolute", "world", "a", axis=(0, 1, 0), damping=0.1, limits=Limits(-2.0, 2.0))
+    turning = da.Joint(
+        "first",
+        "revolute",
+        "world",
+        "a",
+        da.Transform.from_translation((0, 0, 1.0)),
+        axis=(0, 1, 0),
+        damping=0.1,
+        limits=Limits(-2.0, 2.0),
+    )
     return da.Mechanism(
         "robot",
         (a, b),
@@ -131,3 +140,14 @@ def test_replaced_settings_keep_the_others(plain):
     assert plain.replace(device="cpu") is plain
     with pytest.raises(ArgumentError, match=r"no setting .stabilization.*stabilisation"):
         da.Dynamics(plain.mechanism, stabilization=3.0)
+
+
+def test_a_mechanism_keeps_the_dynamics_that_rollouts_make_of_it():
+    """Four-step calls in a learning loop cost no second making of everything; other settings are another Dynamics."""
+    robot = _robot()
+    made = [da.rollout(robot, robot.neutral, None, 4, **options).system for options in ({}, {}, {"law": "convex"})]
+    assert made[0] is made[1] and made[2] is not made[0] and made[2].dynamics.law == "convex"
+    for step in range(20):
+        da.rollout(robot, robot.neutral, None, 1, limits=("first",), include=("damping",) * (step % 2))
+    assert len(robot.__dict__["_made_dynamics"]) <= 8
+    assert "_made_dynamics" not in pickle.loads(pickle.dumps(robot)).__dict__

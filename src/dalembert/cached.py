@@ -1,9 +1,12 @@
-"""Properties that are computed once."""
+"""What is computed once: properties, and facts that functions find of an object."""
 
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+Found = TypeVar("Found")
 
 if TYPE_CHECKING:  # type checkers know that class as a property
     from functools import cached_property
@@ -23,3 +26,22 @@ else:
             if self.attrname not in kept:
                 kept.setdefault(self.attrname, self.func(instance))
             return kept[self.attrname]
+
+
+def kept(function: Callable[[Any], Found]) -> Callable[[Any], Found]:
+    """A function of one object that never changes, whose answer is computed once and kept in that object.
+
+    Args:
+        function: its answer is shared, so that nobody may change it.
+    """
+    name = f"{function.__module__}.{function.__qualname__}"
+
+    @functools.wraps(function)
+    def answer(of: Any) -> Found:
+        known = of.__dict__
+        if name not in known:
+            known.setdefault(name, function(of))
+        found: Found = known[name]
+        return found
+
+    return answer

@@ -17,7 +17,7 @@ reactions, drives, linearization   forces of joints and constraints, forces of d
 
 from dalembert.dynamics.attitude_coordinates import AttitudeCoordinates
 from dalembert.dynamics.catalogue import ALL_QUANTITIES, CONSTRAINT_QUANTITIES, QUANTITIES, TASK_QUANTITIES
-from dalembert.dynamics.facade import Dynamics
+from dalembert.dynamics.facade import Dynamics, dynamics_of
 from dalembert.dynamics.frame_quantity import FrameQuantity
 from dalembert.dynamics.kernel_table import KernelTable
 from dalembert.dynamics.quantity import Quantity, Setting
@@ -25,5 +25,5 @@ from dalembert.dynamics.settings import Settings
 
 __all__ = [
     "ALL_QUANTITIES", "CONSTRAINT_QUANTITIES", "QUANTITIES", "TASK_QUANTITIES", "AttitudeCoordinates", "Dynamics",
-    "FrameQuantity", "KernelTable", "Quantity", "Setting", "Settings",
+    "FrameQuantity", "KernelTable", "Quantity", "Setting", "Settings", "dynamics_of",
 ]  # fmt: skip

@@ -488,6 +488,27 @@ FIXED = frozenset({*described.names(), "settings"})
 """What kernels are made from; fixed, so that those made early and late agree."""
 
 
+MOST_KEPT = 8
+"""Dynamics of one mechanism that are kept for whoever asks for the same again."""
+
+
+def dynamics_of(mechanism: Mechanism, **settings: Any) -> Dynamics:
+    """The dynamics of a mechanism, made once: asked for again with the same settings, they are those made before.
+
+    Args:
+        mechanism: keeps them as long as it lives.
+        settings: fields of :class:`~dalembert.dynamics.Settings`.
+    """
+    made: dict[Any, Dynamics] = mechanism.__dict__.setdefault("_made_dynamics", {})
+    key = tuple((name, image(settings[name])) for name in sorted(settings))
+    if key not in made:
+        found = Dynamics(mechanism, **settings)
+        while len(made) >= MOST_KEPT:
+            made.pop(next(iter(made)), None)
+        made[key] = found
+    return made[key]
+
+
 def settings_of(name: str, spec: Quantity, rows: bool) -> frozenset[str]:
     """The settings on which the program of a quantity depends.
 

@@ -250,4 +250,6 @@ def image(value: Any) -> Any:
         return "values", tuple(value.items())  # in their order, which is that of the input
     if isinstance(value, np.dtype):
         return str(value)
-    return tuple(value.tolist()) if isinstance(value, np.ndarray) else value
+    if isinstance(value, np.ndarray):
+        return tuple(value.tolist())
+    return tuple(value) if isinstance(value, list) else value

@@ -87,12 +87,12 @@ class Mechanism(Record):
 
     # -------------------------------------------------------------------------------------------------------- sizes
 
-    @property
+    @cached_property
     def nq(self) -> int:
         """Number of position coordinates."""
         return sum(joint.nq for joint in self.joints)
 
-    @property
+    @cached_property
     def nv(self) -> int:
         """Number of velocities: the degrees of freedom of the tree."""
         return sum(joint.nv for joint in self.joints)
@@ -162,7 +162,12 @@ class Mechanism(Record):
 
     def joint(self, name: str) -> Joint:
         """The joint of that name."""
-        return _find(self.joints, name, "joint", self)
+        found = self._joints.get(name) if isinstance(name, str) else None
+        return found or _find(self.joints, name, "joint", self)
+
+    @cached_property
+    def _joints(self) -> dict[str, Joint]:
+        return {joint.name: joint for joint in self.joints}
 
     def frame(self, name: str) -> Frame:
         """The frame of that name; every body, and the world, is a frame too."""
@@ -177,13 +182,21 @@ class Mechanism(Record):
 
     def q_slice(self, joint: str) -> slice:
         """Where the positions of a joint lie in ``q``; of a mimic joint, those of its leader."""
-        target = self.joint(joint)
-        return self._layout[0][target.mimic.joint if target.mimic else joint]
+        return self._layout[0][self._leader(joint)]
 
     def v_slice(self, joint: str) -> slice:
         """Where the velocities of a joint lie in ``v``; of a mimic joint, those of its leader."""
-        target = self.joint(joint)
-        return self._layout[1][target.mimic.joint if target.mimic else joint]
+        return self._layout[1][self._leader(joint)]
+
+    def _leader(self, joint: str) -> str:
+        if not isinstance(joint, str) or joint not in self._leaders:
+            self.joint(joint)  # raises
+        return self._leaders[joint]
+
+    @cached_property
+    def _leaders(self) -> dict[str, str]:
+        """For every joint the one whose coordinates it has."""
+        return {joint.name: joint.mimic.joint if joint.mimic else joint.name for joint in self.joints}
 
     @cached_property
     def _layout(self) -> tuple[dict[str, slice], dict[str, slice]]:

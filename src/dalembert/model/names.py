@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.cached import kept
 from dalembert.errors import ArgumentError
 from dalembert.labels import NamedAxis, arranged, has_names, unlabelled
 from dalembert.model.checks import real_array, shown
@@ -40,11 +41,13 @@ def _all_texts(given: Any) -> bool:
         return False
 
 
+@kept
 def position_names(mechanism: Mechanism) -> tuple[str, ...]:
     """A name for every entry of q: ``elbow``, ``base.x``, ``base.qw``."""
     return tuple(name for joint in mechanism.joints if joint.nq for name, _ in position_parts(joint))
 
 
+@kept
 def velocity_names(mechanism: Mechanism) -> tuple[str, ...]:
     """A name for every entry of v and tau: ``elbow``, ``base.vx``, ``base.wz``."""
     if isinstance(mechanism, StateSpace) and mechanism.speeds:

@@ -17,6 +17,7 @@ import numpy as np
 from dalembert.algebra import scalar
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.scalar import Scalar
+from dalembert.cached import kept
 from dalembert.model.joint import Joint
 from dalembert.model.tree import depth_first
 
@@ -49,6 +50,7 @@ def singular_motions(mechanism: Mechanism) -> list[str]:
     return [str(motion) for motion in idle_motions(mechanism)]
 
 
+@kept
 def idle_motions(mechanism: Mechanism) -> list[IdleMotion]:
     """Every independent motion that moves no mass, whatever the position.
 

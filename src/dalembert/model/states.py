@@ -12,6 +12,7 @@ import numpy as np
 
 from dalembert.algebra.quaternions import unit_in_place
 from dalembert.algebra.scalar import constant
+from dalembert.cached import kept
 from dalembert.errors import ArgumentError
 from dalembert.model.checks import real_array
 from dalembert.model.mechanism import Mechanism
@@ -25,6 +26,7 @@ RANGED = ("revolute", "prismatic", "helical")
 """Kinds of joints that have a range."""
 
 
+@kept
 def position_ranges(mechanism: Mechanism) -> tuple[np.ndarray, np.ndarray]:
     """Least and largest positions, nq each, infinite where there is none.
 
@@ -47,6 +49,8 @@ def position_ranges(mechanism: Mechanism) -> tuple[np.ndarray, np.ndarray]:
             place = mechanism.q_slice(own)
             ends = np.sort((np.array([joint.limits.lower, joint.limits.upper]) - offset) / gain)
             lower[place], upper[place] = np.maximum(lower[place], ends[0]), np.minimum(upper[place], ends[1])
+    lower.setflags(write=False)
+    upper.setflags(write=False)
     return lower, upper
 
 

@@ -16,7 +16,7 @@ from dalembert.constraints.solve import restored_velocity, solve
 from dalembert.constraints.vicinity import least_sizes
 from dalembert.constraints.violation import DRIFT_LIMIT, violation
 from dalembert.contact.rows import limited_joints
-from dalembert.dynamics import Dynamics, KernelTable
+from dalembert.dynamics import KernelTable, dynamics_of
 from dalembert.errors import ArgumentError, SimulationWarning, SingularityError
 from dalembert.kinematics.manifold import normalise_in_place, quaternion_places
 from dalembert.labels import names_of
@@ -364,7 +364,7 @@ def stabilised(
         if moving.constraints or moving.forces:
             starts = as_position(moving, reference, batch=True).reshape(-1, moving.nq)
             near = starts[0] if len(starts) else None
-        dynamics = Dynamics(
+        dynamics = dynamics_of(
             moving, constraints=constraints, elements=elements, include=include, wrenches=wrenches, reference=near,
             stabilisation=baumgarte, parameters=addresses, limits=() if limits is None else limits,
             law="rigid" if law is None else law,
