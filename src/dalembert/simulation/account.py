@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 from numpy.polynomial import legendre
 
-from dalembert.formulations.motion import DerivedDynamics
 from dalembert.kinematics.manifold import quaternion_places
 from dalembert.simulation.inputs import Inputs
 from dalembert.simulation.integrators import IntegrationStep
@@ -30,7 +29,7 @@ class WorkAccount:
 
     def __init__(self, system: Stabiliser, inputs: Inputs, values: np.ndarray | None):
         self.system, self.inputs, self.values = system, inputs, values
-        self.derived = isinstance(system.dynamics, DerivedDynamics)
+        self.derived = system.dynamics.equations is not None
         self.idle = inputs.rests
         self.total = 0.0
         self._piece: tuple[float, float, float, np.ndarray] | None = None  # begin, half, work at the begin, its shape

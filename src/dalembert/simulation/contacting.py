@@ -284,7 +284,7 @@ def march(
                     most = max(most, swept)
                     after = np.concatenate(found[:2])
                     if not np.isfinite(after).all():
-                        here = system.dynamics.on("cpu").kernel("contact_points")(q, *last)[0]
+                        here = dynamics.kernel("contact_points")(q, *last)[0]
                         guess = (
                             without_distance(dynamics, here) or "the step is too long, or the mass matrix is singular"
                         )
