@@ -238,6 +238,22 @@ def test_the_key_is_the_same_in_another_process(standing):
     assert passing_on(standing.kernel("contact_step", sweeps=3)).key != here
 
 
+def test_other_ways_to_kernels_compose_too(standing):
+    """``evaluate``, and a policy of a rollout, which is traced with its loop; a condition is 1 or 0, as on numbers."""
+    m = standing.mechanism
+    shapes = {"q": (m.nq,), "v": (m.nv,)}
+    terms = da.kernel(lambda q, v: standing.evaluate("terms", q, v, da.less(q, v)), shapes)
+    rng = np.random.default_rng(8)
+    q, v = rng.normal(size=m.nq), rng.normal(size=m.nv)
+    np.testing.assert_allclose(flat(terms(q, v)), flat(standing.evaluate("terms", q, v, 1.0 * (q < v))), atol=1e-10)
+    dyn = da.Dynamics(random_mechanism(3, 2, kinds=("revolute",), massless=0))
+    still = np.zeros(2)
+    moved = da.rollout(
+        dyn, still, still, 1000, 5e-3, control=lambda t, q, v: dyn.inverse_dynamics(q, v, 20 * (0.3 - q) - 9 * v)
+    )
+    np.testing.assert_allclose(moved.final_q, 0.3, atol=1e-3)
+
+
 def test_open_contacts_warn_once_and_equations_compose():
     dyn = da.Dynamics(block())
     with warnings.catch_warnings(record=True) as caught:

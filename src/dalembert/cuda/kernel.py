@@ -317,7 +317,7 @@ class CudaKernel:
         short = all(x.dtype == np.float32 for x, number in zip(taken, plain) if not number) and not all(plain)
         dtype = self.dtype or np.dtype(np.float32 if short else np.float64)
         if any(x.dtype != dtype and not number for x, number in zip(taken, plain)):
-            arrays.warn_once(self, f"with inputs converted to {dtype}")
+            arrays.warn_once(self, f"computed with inputs that every call converts to {dtype}")
         batches, batch = _batch_shapes(self.name, self.inputs, taken)
         flags, ready = 0, []
         for k, (x, own) in enumerate(zip(taken, batches)):

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from dalembert.errors import ArgumentError
-from dalembert.tracing.calls import call, holds_traced
+from dalembert.tracing.calls import as_numbers, call, holds_traced
 from dalembert.tracing.program import CalledProgram
 
 __all__ = ["composed", "holds_traced"]
@@ -26,7 +24,7 @@ def composed(kernel: Any, inputs: tuple[Any, ...], refused: dict[str, Any]) -> A
     if given := [name for name, value in refused.items() if value is not None]:
         raise ArgumentError(f"{kernel.name} is called on traced scalars, where {given[0]}= means nothing; leave it out")
     arguments = kernel.arguments
-    arrays = [np.array(x, dtype=object) for x in arguments.spelt_out(inputs)]
+    arrays = [as_numbers(x) for x in arguments.spelt_out(inputs)]
     arguments.batch(arrays, traced=True)
     called = CalledProgram(kernel.key or kernel.program.digest, kernel.inputs, kernel.outputs, lambda: kernel.program)
     found = call(called, arrays)

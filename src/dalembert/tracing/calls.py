@@ -31,6 +31,15 @@ def holds_traced(x: Any) -> bool:
     return isinstance(x, (Expr, Predicate))
 
 
+def as_numbers(given: Any) -> np.ndarray:
+    """An object array of what was given, in which a truth value is 1 or 0."""
+    found = np.array(given, dtype=object)
+    for place, x in enumerate(found.flat):
+        if isinstance(x, Predicate):
+            found.flat[place] = x.select(1, 0)
+    return found
+
+
 def call(called: CalledProgram, arrays: Sequence[np.ndarray]) -> tuple[Any, ...]:
     """What a program gives for traced scalars: an array, or for shape () a scalar, for each output.
 
