@@ -76,6 +76,7 @@ QUANTITIES = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:.*has contacts:dalembert.errors.ModelWarning")
 @pytest.mark.parametrize(("system", "quantity", "options"), QUANTITIES)
 def test_a_kernel_in_a_kernel_takes_no_more_operations_and_gives_the_same(system, quantity, options, request):
     """Optimising the whole once more may even save some."""
