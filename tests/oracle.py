@@ -375,7 +375,8 @@ class Oracle:
         return total * row
 
     def particles(self, q: Array) -> list[tuple[float, Array, Array]]:
-        """Six for every body, with its mass, centre and second moments; with their Jacobians."""
+        """Six for every body, with its mass, centre and second moments; with their Jacobians. In fields that are no
+        quadratic functions they differ from the body in fourth order of its size over the distance."""
         found = []
         for (mass, I, c), (J, W) in zip(self.of_bodies(q), self.columns(q)):
             if mass:
