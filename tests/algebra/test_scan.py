@@ -1,13 +1,18 @@
 """Laws of loops: a compiled scan does what the same Python loop does, for every number of steps, lane by lane."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
+import sympy
 
 import dalembert as da
 from dalembert.algebra.loops import along, read_at, scan, write_at
 from dalembert.cuda.source import to_cuda
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.native.kernel import Kernel
+from dalembert.printing.casadi import to_casadi
+from dalembert.printing.latex import to_latex
 from dalembert.tracing import trace
 from dalembert.tracing.derivatives import differentiate
 from dalembert.tracing.evaluate import evaluate
@@ -329,3 +334,73 @@ def test_a_traced_number_of_steps_needs_a_bound():
 
 def test_scan_is_public():
     assert da.scan is scan and da.read_at is read_at and da.write_at is write_at and da.along is along
+
+
+def test_symbols_and_fractions_take_the_same_steps():
+    def logistic(x, r):
+        return (r * x * (1 - x),), (x * x,)
+
+    def exactly(x, rates):
+        return scan(logistic, (x,), (rates,))
+
+    rates = [Fraction(7, 2), Fraction(3), Fraction(5, 3), 2]
+    (x,), (squares,) = exactly(Fraction(1, 3), rates)
+    assert isinstance(x, Fraction)
+    s = sympy.Symbol("s")
+    (y,), (found,) = exactly(s, [sympy.Rational(r) for r in rates])
+    assert y.subs(s, sympy.Rational(1, 3)) == sympy.Rational(x)
+    assert [sympy.Rational(z) for z in squares] == [z.subs(s, sympy.Rational(1, 3)) for z in found]
+    assert read_at(squares, Fraction(5, 2)) == squares[2]
+
+
+def test_casadi_takes_every_step_and_refuses_computed_indices():
+    casadi = pytest.importorskip("casadi")
+    program = trace(held_and_seldom, SHAPES | {"U": (ROWS, 2)}, "cost")
+    function = to_casadi(program)
+    given = arguments()
+    found = float(function(*(casadi.DM(x) for x in given)))
+    assert abs(found - evaluate(program, given)["result"]) < 1e-12
+    with pytest.raises(UnsupportedError, match="computed index"):
+        to_casadi(trace(histogram, SHAPES, "histogram"))
+    with pytest.raises(UnsupportedError, match="computed index"):
+        to_latex(trace(histogram, SHAPES, "histogram"))
+
+
+def test_kernels_in_loops_over_nodes_are_as_long_as_one():
+    rod = da.Inertia.box(1, (0.1, 0.1, 1), (0, 0, -0.5))
+    down, names = da.Transform.from_translation((0, 0, -1)), ["world", *"abcd"]
+    joints = [
+        da.Joint(
+            f"j{k}", "revolute", names[k], names[k + 1], down if k else da.Transform.identity(), axis=np.eye(3)[k % 2]
+        )
+        for k in range(4)
+    ]
+    arm = da.Dynamics(da.Mechanism("arm", [da.Body(name, rod) for name in names[1:]], joints))
+    derivatives = arm.kernel("forward_dynamics_derivatives")
+
+    def linearised(*rows):
+        return da.for_each(lambda *row: tuple(derivatives(*row)), rows)
+
+    one = len(to_cuda(arm.program("forward_dynamics_derivatives")).source)
+    made = [
+        optimise(trace(linearised, {p.name: (nodes, *p.shape) for p in derivatives.inputs}, f"nodes_{nodes}"))
+        for nodes in (10, 40, 400)
+    ]
+    lengths = [len(to_cuda(program).source) for program in made]
+    assert (
+        max(lengths) < 1.2 * one and max(lengths) - min(lengths) < 0.15 * one
+    )  # small arrays pass through fast memory
+    assert all(len(program.nodes) == len(made[0].nodes) for program in made)
+    rng = np.random.default_rng(0)
+    rows = [rng.normal(size=(3, 10, *p.shape)) for p in derivatives.inputs]
+    for found, right in zip(Kernel("nodes", made[0].inputs, made[0].outputs, made[0])(*rows), derivatives(*rows)):
+        assert np.allclose(found, right, rtol=1e-13, atol=1e-13)
+
+
+def test_threads_and_pieces_of_a_batch_do_not_change_bits():
+    compiled = kernel(lambda U, x, gain: swings(U, x, gain)[0][0], SHAPES)
+    given = arguments((523,))
+    whole = compiled(*given, threads=1)
+    assert np.array_equal(whole, compiled(*given, threads=3))
+    pieces = [compiled(*(x[a : a + 59] for x in given)) for a in range(0, 523, 59)]
+    assert np.array_equal(whole, np.concatenate(pieces))

@@ -24,7 +24,8 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -364,44 +365,104 @@ def repeat_function(name: str, repeat: Repeat, tables: list[str], lanes: Lanes, 
     for k, (_, target, new) in enumerate(repeat.stores):
         if new != target:
             _copy_array(carry, f"{prefix}stored{k}", new, target.slot, tables, lanes, places)
+    stop = "  br label %do\n"
     if repeat.flag >= 0:
-        place = f"getelementptr i8, ptr %scratch, i64 {repeat.flag * lanes.bytes}"
-        stop = f"""  %flag.p = {place}
+        stop = f"""  %flag.p = getelementptr i8, ptr %scratch, i64 {repeat.flag * lanes.bytes}
   %flag = load {lanes.vector}, ptr %flag.p, align {lanes.bytes}
   %going = fcmp ogt {lanes.vector} %flag, {lanes.constant(0.0)}
   %any = call i1 @llvm.vector.reduce.or.v{lanes.width}i1({lanes.truths} %going)
   br i1 %any, label %do, label %end
 """
-    else:
-        stop = "  br label %do\n"
-    row = "udiv i64 %s, {0}" if scan.hold > 1 else "add i64 %s, 0"
-    kept = f"udiv i64 %s, {scan.every}" if scan.every > 1 else "add i64 %s, 0"
-    due = f"  %kept.at = add i64 %s.next, 0\n  %due.rest = urem i64 %kept.at, {scan.every}\n"
-    due += "  %due = icmp eq i64 %due.rest, 0\n  br i1 %due, label %give, label %given\n"
-    return f"""{functions}
+    turns = Turns(str(scan.count), str(scan.every), str(scan.hold))
+    if scan.reverse:
+        turns = replace(turns, last_row=scan.read_rows - 1, last_kept=scan.emitted - 1)
+    return functions + _loop_text(name, turns, str(start), stop, str(take), calls, str(give), str(carry))
+
+
+@dataclass(frozen=True)
+class Turns:
+    """How often a step is taken, and when rows are read and written: numbers, or registers.
+
+    Args:
+        count: how often, at least once.
+        every: steps from row to row that is written.
+        hold: steps for which a row that is read serves.
+        last_row: number of the row that is read first, if they are read backwards; else -1.
+        last_kept: the same for those that are written.
+    """
+
+    count: str
+    every: str
+    hold: str
+    last_row: int = -1
+    last_kept: int = -1
+
+
+def _loop_text(
+    name: str, turns: Turns, start: str, stop: str, take: str, calls: str, give: str, carry: str
+) -> str:  # fmt: skip
+    """The function ``void name(ptr scratch)`` that takes a step again and again.
+
+    Args:
+        start: instructions before the first step, in one block.
+        stop: instructions before each, which go on to ``%do`` or to ``%end``.
+        take: instructions that read row ``%row``.
+        calls: instructions that take the step.
+        give: instructions that write row ``%kept``.
+        carry: instructions after each step, in one block.
+    """
+    seldom_read, seldom_written = turns.hold != "1", turns.every != "1"
+    begin, taken, after = "", "  br label %take\n", "  br label %give\n"
+    row, kept, ready, done = "%s", "%s", "", ""
+    if seldom_read:
+        begin += "  %row.up = phi i64 [ 0, %entry ], [ %row.next, %next ]\n"
+        begin += "  %held = phi i64 [ 0, %entry ], [ %held.next, %next ]\n"
+        row = "%row.up"
+        taken = "  %fresh = icmp eq i64 %held, 0\n  br i1 %fresh, label %take, label %taken\n"
+        ready = f"""  %held.now = select i1 %fresh, i64 {turns.hold}, i64 %held
+  %held.next = sub i64 %held.now, 1
+  %row.over = icmp eq i64 %held.next, 0
+  %row.add = zext i1 %row.over to i64
+  %row.next = add i64 %row.up, %row.add
+"""
+    if seldom_written:
+        begin += "  %kept.up = phi i64 [ 0, %entry ], [ %kept.next, %next ]\n"
+        begin += f"  %wait = phi i64 [ {turns.every}, %entry ], [ %wait.next, %next ]\n"
+        kept = "%kept.up"
+        after = """  %wait.less = sub i64 %wait, 1
+  %due = icmp eq i64 %wait.less, 0
+  br i1 %due, label %give, label %given
+"""
+        done = f"""  %wait.next = select i1 %due, i64 {turns.every}, i64 %wait.less
+  %kept.add = zext i1 %due to i64
+  %kept.next = add i64 %kept.up, %kept.add
+"""
+    row = f"sub i64 {turns.last_row}, {row}" if turns.last_row >= 0 else f"add i64 {row}, 0"
+    kept = f"sub i64 {turns.last_kept}, {kept}" if turns.last_kept >= 0 else f"add i64 {kept}, 0"
+    return f"""
 define internal void @{name}(ptr %scratch) {{
 entry:
 {start}
   br label %step
 step:
   %s = phi i64 [ 0, %entry ], [ %s.next, %next ]
-{stop}do:
-  %row.up = {row.format(scan.hold)}
-  %row = {f"sub i64 {scan.read_rows - 1}, %row.up" if scan.reverse else "add i64 %row.up, 0"}
-  %kept.up = {kept}
-  %kept = {f"sub i64 {scan.emitted - 1}, %kept.up" if scan.reverse else "add i64 %kept.up, 0"}
+{begin}{stop}do:
+  %row = {row}
+  %kept = {kept}
   %s.next = add i64 %s, 1
+{taken}take:
 {take}
-{calls}
-{due if scan.every > 1 else "  br label %give"}
-give:
+  br label %taken
+taken:
+{ready}{calls}
+{after}give:
 {give}
   br label %given
 given:
-{carry}
+{done}{carry}
   br label %next
 next:
-  %more = icmp slt i64 %s.next, {scan.count}
+  %more = icmp slt i64 %s.next, {turns.count}
   br i1 %more, label %step, label %end
 end:
   ret void
@@ -638,38 +699,99 @@ def stepper_functions(
         driven: the last inputs.
         plan: what to execute in every step; its step k, if a chunk, is the function ``chunk<k>``.
     """
-    inputs = [*state, *held, *driven]
+    inputs, fixed = [*state, *held, *driven], len(state) + len(held)
+    ports = [*inputs, *state, *state]
     largest = max(port.size for port in inputs) or 1
     tables = [
         constant_table("contiguous", [k * lanes.itemsize for k in range(largest)]),
         constant_table("numbers", [lanes.number(x) for x in plan.table], lanes.scalar),
     ]
-    start, load, drive, record, finish = (Instructions(x) for x in "abcde")
-    places, slot = [], 0
+    slots, size = [], 0
     for port in inputs:
-        places.append(slot)
-        slot += port.size
-    for k, port in enumerate(state):
-        tables.append(constant_table(f"slots{k}", [(places[k] + j) * lanes.bytes for j in range(port.size)]))
-    for k in range(len(inputs) + 2 * len(state)):
+        slots.append(range(size, size + port.size))
+        size += port.size
+    for k in range(len(state)):
+        tables.append(constant_table(f"slots{k}", [slot * lanes.bytes for slot in slots[k]]))
+    memory = -(-plan.size * lanes.bytes // 64) * 64  # slots, then where arrays lie, then three numbers
+    control = memory + 64 * len(ports)
+
+    def at(b: Instructions, place: int) -> str:
+        return b(f"getelementptr i8, ptr %scratch, i64 {place}")
+
+    def move(b: Instructions, k: int) -> None:
+        """Move a row between memory and the slots."""
+        port, frame = ports[k], at(b, memory + 64 * k)
+        if k < len(inputs):
+            to = at(b, slots[k].start * lanes.bytes)
+            b.do(
+                f"call void @rt.load_row{group(lanes, port.size, True)}(ptr {frame}, i64 0, i64 {port.size}, ptr {to})"
+            )
+        else:
+            table = f"@slots{(k - len(inputs)) % len(state)}"
+            g = group(lanes, port.size, False)
+            b.do(f"call void @rt.store_row{g}(ptr {frame}, i64 0, i64 {port.size}, ptr {table}, ptr %scratch)")
+
+    def go_to(b: Instructions, k: int, row: str) -> None:
+        """Let row ``row`` of an array be the one that is moved."""
+        frame = memory + 64 * k
+        first = b(f"load ptr, ptr {at(b, frame + 40)}")
+        apart = b(f"load i64, ptr {at(b, frame + 48)}")
+        place = b(f"getelementptr i8, ptr {first}, i64 {b(f'mul i64 {row}, {apart}')}")
+        b.do(f"store ptr {place}, ptr {at(b, frame)}")
+
+    def if_wanted(b: Instructions, k: int, block: str, statement: Callable[[], None]) -> None:
+        """What is done unless an array is null."""
+        absent = b(f"icmp eq ptr {b(f'load ptr, ptr {at(b, memory + 64 * k + 40)}')}, null")
+        b.do(f"br i1 {absent}, label %{block}{k}.over, label %{block}{k}")
+        b.do(f"{block}{k}:")
+        statement()
+        b.do(f"br label %{block}{k}.over")
+        b.do(f"{block}{k}.over:")
+
+    start, load, take, give, finish = (Instructions(x) for x in "abcde")
+    for k in range(len(ports)):
         _argument(start, k)
     for number, value in plan.fill.items():
-        place = start(f"getelementptr i8, ptr %scratch, i64 {number * lanes.bytes}")
-        start.do(f"store {lanes.vector} {lanes.constant(value)}, ptr {place}, align {lanes.bytes}")
-    fixed = len(state) + len(held)
-    for k, port in enumerate(inputs):
+        start.do(
+            f"store {lanes.vector} {lanes.constant(value)}, ptr {at(start, number * lanes.bytes)}, align {lanes.bytes}"
+        )
+    for j, name in enumerate(("count", "every", "hold")):
+        start.do(f"store i64 %{name}, ptr {at(start, control + 8 * j)}")
+    for k, port in enumerate(ports):
         if port.size:
-            block = load if k < fixed else drive
-            _load(block, k, port, places[k], None if k < fixed else "%row", lanes)
-    for k, port in enumerate(state):
-        if port.size:
-            _store(finish, len(inputs) + k, k, port, None, lanes)
-            _store(record, len(inputs) + len(state) + k, k, port, "%record", lanes)
-    execute, groups = step_calls(plan, tables, lanes)
-    advance = _advance(state, places, plan, lanes)
+            _describe(load, k, memory + 64 * k, k < len(inputs), lanes)
+    for k, port in enumerate(ports):
+        if not port.size:
+            continue
+        if k < fixed:
+            move(load, k)
+        elif k < len(inputs):
+            go_to(take, k, "%row")
+            move(take, k)
+        elif k < len(inputs) + len(state):
+            if_wanted(finish, k, "end", lambda k=k: move(finish, k))  # type: ignore[misc]
+        else:
+
+            def keep(k: int = k) -> None:
+                go_to(give, k, "%kept")
+                move(give, k)
+
+            if_wanted(give, k, "keep", keep)
+    calls, groups = step_calls(plan, tables, lanes)
+    advance = Instructions("y")
+    moves = [
+        (old, new) for port, own, found in zip(state, slots, plan.results) for old, new in zip(found, own) if old != new
+    ]
+    copy_slots(advance, moves, lanes)
+    counts = "".join(
+        f"  %{name}.p = getelementptr i8, ptr %scratch, i64 {control + 8 * j}\n  %{name} = load i64, ptr %{name}.p\n"
+        for j, name in enumerate(("count", "every", "hold"))
+    )
+    turns = Turns("%count", "%every", "%hold")
+    steps = _loop_text("steps", turns, counts, "  br label %do\n", str(take), calls + f"\n{advance}", str(give), "")
 
     declare_flags, stack_flags, save_flags, restore_flags = flag_guard(target)
-    declare_scratch, stack_scratch, get_scratch, free_scratch = scratch_memory(-(-plan.size * lanes.bytes // 64) * 64)
+    declare_scratch, stack_scratch, get_scratch, free_scratch = scratch_memory(-(-(control + 24) // 64) * 64)
     dimensions = "".join(
         f"  %{name}.p = getelementptr i64, ptr %dimensions, i64 {k}\n  %{name} = load i64, ptr %{name}.p\n"
         for k, name in enumerate(("n", "count", "every", "hold"))
@@ -677,7 +799,7 @@ def stepper_functions(
     return f"""
 @operations = constant i64 {plan.operations}
 {"".join(tables)}
-{declare_flags}{declare_scratch}{groups}
+{declare_flags}{declare_scratch}{groups}{steps}
 define void @loop(ptr %args, ptr %dimensions, ptr %steps, ptr %data) {{
 entry:
 {stack_flags}{stack_scratch}{dimensions}  %any = icmp sgt i64 %n, 0
@@ -696,41 +818,8 @@ block:
   %moves = icmp sgt i64 %count, 0
   br i1 %moves, label %enter, label %finish
 enter:
-  br label %step
-step:
-  %s = phi i64 [ 0, %enter ], [ %s.next, %next ]
-  %row = phi i64 [ 0, %enter ], [ %row.next, %next ]
-  %held = phi i64 [ 0, %enter ], [ %held.next, %next ]
-  %record = phi i64 [ 0, %enter ], [ %record.next, %next ]
-  %wait = phi i64 [ %every, %enter ], [ %wait.next, %next ]
-  %fresh = icmp eq i64 %held, 0
-  br i1 %fresh, label %drive, label %driven
-drive:
-{drive}
-  br label %driven
-driven:
-  %held.now = select i1 %fresh, i64 %hold, i64 %held
-  %held.next = sub i64 %held.now, 1
-  %row.over = icmp eq i64 %held.next, 0
-  %row.add = zext i1 %row.over to i64
-  %row.next = add i64 %row, %row.add
-{execute}
-{advance}
-  %wait.less = sub i64 %wait, 1
-  %due = icmp eq i64 %wait.less, 0
-  br i1 %due, label %keep, label %kept
-keep:
-{record}
-  br label %kept
-kept:
-  %wait.next = select i1 %due, i64 %every, i64 %wait.less
-  %record.add = zext i1 %due to i64
-  %record.next = add i64 %record, %record.add
-  br label %next
-next:
-  %s.next = add i64 %s, 1
-  %more.steps = icmp slt i64 %s.next, %count
-  br i1 %more.steps, label %step, label %finish
+  call void @steps(ptr %scratch)
+  br label %finish
 finish:
 {finish}
   br label %done
@@ -755,68 +844,15 @@ def _argument(b: Instructions, k: int) -> None:
         b.do(f"%{name}{k} = load i64, ptr %{name}{k}.p")
 
 
-def _address(b: Instructions, k: int, row: str | None) -> str:
-    at = b(f"getelementptr i8, ptr %base{k}, i64 {b(f'mul i64 %i, %stride{k}')}")
-    return at if row is None else b(f"getelementptr i8, ptr {at}, i64 {b(f'mul i64 {row}, %rows{k}')}")
-
-
-def _load(b: Instructions, k: int, port: Port, place: int, row: str | None, lanes: Lanes) -> None:
-    """Read one row per trajectory of a block: splat, strided for an incomplete block, or rows."""
-    at = _address(b, k, row)
-    to = b(f"getelementptr i8, ptr %scratch, i64 {place * lanes.bytes}")
-    if lanes.width == 1:
-        b.do(f"call void @rt.load_columns(ptr {at}, ptr @contiguous, i64 {port.size}, ptr {to})")
-        return
-    still = b(f"icmp eq i64 %stride{k}, 0")
-    b.do(f"br i1 {still}, label %splat{k}, label %each{k}")
-    b.do(f"splat{k}:")
-    b.do(f"call void @rt.load_splat(ptr {at}, ptr @contiguous, i64 {port.size}, ptr {to})")
-    b.do(f"br label %loaded{k}")
-    b.do(f"each{k}:")
-    b.do(f"br i1 %partial, label %some{k}, label %all{k}")
-    b.do(f"some{k}:")
-    strided = f"ptr {at}, i64 %stride{k}, i64 %states, ptr @contiguous, i64 {port.size}, ptr {to}"
-    b.do(f"call void @rt.load_strided({strided})")
-    b.do(f"br label %loaded{k}")
-    b.do(f"all{k}:")
-    rows = f"load_rows{group(lanes, port.size, True)}"
-    b.do(f"call void @rt.{rows}(ptr {at}, i64 %stride{k}, i64 {port.size}, ptr {to})")
-    b.do(f"br label %loaded{k}")
-    b.do(f"loaded{k}:")
-
-
-def _store(b: Instructions, k: int, table: int, port: Port, row: str | None, lanes: Lanes) -> None:
-    """Write one row per trajectory of a block, unless the array is null."""
-    absent = b(f"icmp eq ptr %base{k}, null")
-    b.do(f"br i1 {absent}, label %stored{k}, label %store{k}")
-    b.do(f"store{k}:")
-    at = _address(b, k, row)
-    rest = f"ptr @slots{table}, i64 {port.size}, ptr %scratch"
-    if lanes.width == 1:
-        b.do(f"call void @rt.store_columns(ptr {at}, ptr @contiguous, {rest})")
-        b.do(f"br label %stored{k}")
-    else:
-        b.do(f"br i1 %partial, label %store.some{k}, label %store.all{k}")
-        b.do(f"store.some{k}:")
-        b.do(f"call void @rt.store_strided(ptr {at}, i64 %stride{k}, i64 %states, ptr @contiguous, {rest})")
-        b.do(f"br label %stored{k}")
-        b.do(f"store.all{k}:")
-        rows = f"store_rows{group(lanes, port.size, False)}"
-        b.do(f"call void @rt.{rows}(ptr {at}, i64 %stride{k}, {rest})")
-        b.do(f"br label %stored{k}")
-    b.do(f"stored{k}:")
-
-
-def _advance(state: Sequence[Port], places: Sequence[int], plan: BlockPlan, lanes: Lanes) -> Instructions:
-    """The results become the state. All are read before the first is written: they may be each other's inputs."""
-    b = Instructions("y")
-    moves = []
-    for port, place, results in zip(state, places, plan.results):
-        for j in range(port.size):
-            if results[j] != place + j:
-                source = b(f"getelementptr i8, ptr %scratch, i64 {results[j] * lanes.bytes}")
-                moves.append((b(f"load {lanes.vector}, ptr {source}, align {lanes.bytes}"), place + j))
-    for value, slot in moves:
-        target = b(f"getelementptr i8, ptr %scratch, i64 {slot * lanes.bytes}")
-        b.do(f"store {lanes.vector} {value}, ptr {target}, align {lanes.bytes}")
-    return b
+def _describe(b: Instructions, k: int, place: int, is_input: bool, lanes: Lanes) -> None:
+    """Write down where argument k has the numbers of a block of states; see :mod:`dalembert.native.llvm.transfer`."""
+    way = f"{COLUMNS}"
+    if lanes.width > 1:
+        way = b(f"select i1 %partial, i64 {STRIDED}, i64 {ROWS}")
+        if is_input:
+            way = b(f"select i1 {b(f'icmp eq i64 %stride{k}, 0')}, i64 {SPLAT}, i64 {way}")
+    shifted = b(f"getelementptr i8, ptr %base{k}, i64 {b(f'mul i64 %i, %stride{k}')}")
+    first = b(f"select i1 {b(f'icmp eq ptr %base{k}, null')}, ptr null, ptr {shifted}")
+    values = (f"ptr {first}", f"i64 %stride{k}", "ptr @contiguous", f"i64 {way}", "i64 %states", f"ptr {first}")
+    for j, value in enumerate((*values, f"i64 %rows{k}")):
+        b.do(f"store {value}, ptr {b(f'getelementptr i8, ptr %scratch, i64 {place + 8 * j}')}")
