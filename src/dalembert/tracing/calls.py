@@ -6,7 +6,7 @@ kernel finds its code in the cache by that digest, and traces nothing but the ou
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,10 +23,13 @@ from dalembert.tracing.trace import assemble, retrace
 def holds_traced(x: Any) -> bool:
     """Whether something is a traced scalar, or an array, list or mapping that holds one."""
     if isinstance(x, np.ndarray):
-        return x.dtype == object and any(map(holds_traced, x.flat))
+        return x.dtype.hasobject and any(map(holds_traced, x.flat))
     if isinstance(x, (list, tuple)):
-        return any(map(holds_traced, x))
-    if isinstance(x, dict):
+        for e in x:  # noqa: SIM110 - a generator would cost as much as all the rest
+            if type(e) is not float and holds_traced(e):
+                return True
+        return False
+    if isinstance(x, Mapping):
         return any(map(holds_traced, x.values()))
     return isinstance(x, (Expr, Predicate))
 

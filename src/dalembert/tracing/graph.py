@@ -554,7 +554,7 @@ class Graph:
             operands: expressions, as :class:`dalembert.tracing.program.CalledProgram` says.
         """
         args = tuple(operands)
-        table, key = self._tables["call"], (args, call.key)
+        table, key = self._tables["call"], (args, call)
         found = table.get(key)
         if found is None:
             found = table[key] = Traced(self, len(self.nodes), "call", args, float(len(self.calls)))

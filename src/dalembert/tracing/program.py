@@ -237,7 +237,7 @@ class Program:
         for table in self.tables:
             h.update(b"%d" % len(table) + table)
         for call in self.calls:
-            h.update(f"call {call.key}".encode())
+            h.update(repr(call).encode())
         return h.hexdigest()
 
     @cached_property
