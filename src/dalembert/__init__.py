@@ -51,10 +51,11 @@ _HOMES = {
     "kernel": "dalembert.kernels", "from_casadi": "dalembert.kernels",
     "scan": "dalembert.algebra.loops", "repeat": "dalembert.algebra.loops", "for_each": "dalembert.algebra.loops",
     "along": "dalembert.algebra.loops", "read_at": "dalembert.algebra.loops", "write_at": "dalembert.algebra.loops",
-    "select": "dalembert.algebra", "less": "dalembert.algebra", "less_equal": "dalembert.algebra",
-    "equal": "dalembert.algebra", "logical_and": "dalembert.algebra", "logical_or": "dalembert.algebra",
-    "logical_not": "dalembert.algebra", "minimum": "dalembert.algebra", "maximum": "dalembert.algebra",
-    "clip": "dalembert.algebra", "linalg": "dalembert.algebra",
+    "select": "dalembert.algebra.comparisons", "less": "dalembert.algebra.comparisons",
+    "less_equal": "dalembert.algebra.comparisons", "equal": "dalembert.algebra.comparisons",
+    "logical_and": "dalembert.algebra.comparisons", "logical_or": "dalembert.algebra.comparisons",
+    "logical_not": "dalembert.algebra.comparisons", "minimum": "dalembert.algebra.scalar",
+    "maximum": "dalembert.algebra.scalar", "clip": "dalembert.algebra.comparisons", "linalg": "dalembert.algebra",
     "coordinate_symbols": "dalembert.constraints",
     "compare": "dalembert.comparison", "view": "dalembert.viewer",
 }  # fmt: skip
@@ -87,21 +88,19 @@ if TYPE_CHECKING:
     from dalembert import proof as proof
     from dalembert import report as report
     from dalembert import viewer as viewer
-    from dalembert.algebra import (
-        Transform,
+    from dalembert.algebra import Transform, linalg
+    from dalembert.algebra.comparisons import (
         clip,
         equal,
         less,
         less_equal,
-        linalg,
         logical_and,
         logical_not,
         logical_or,
-        maximum,
-        minimum,
         select,
     )
     from dalembert.algebra.loops import along, for_each, read_at, repeat, scan, write_at
+    from dalembert.algebra.scalar import maximum, minimum
     from dalembert.comparison.compare import compare
     from dalembert.constraints import GravityField, InverseSquare, OblatePlanet, coordinate_symbols
     from dalembert.contact import ContactSelection, contacts

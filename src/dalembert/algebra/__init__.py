@@ -13,16 +13,6 @@ from dalembert.algebra.attitude import (
     ModifiedRodrigues,
     Quaternion,
 )
-from dalembert.algebra.comparisons import (
-    clip,
-    equal,
-    less,
-    less_equal,
-    logical_and,
-    logical_not,
-    logical_or,
-    select,
-)
 from dalembert.algebra.euler import (
     EULER_SEQUENCES,
     euler_from_rotation,
@@ -82,7 +72,6 @@ from dalembert.algebra.rotations import (
     rpy_from_rotation,
     sine_cosine,
 )
-from dalembert.algebra.scalar import maximum, minimum
 from dalembert.algebra.spectral import SpectralDecomposition, spectral_decomposition
 from dalembert.algebra.tensors import (
     angular_acceleration_tensor,
@@ -134,7 +123,6 @@ __all__ = [
     "cartesian_decomposition",
     "cayley_from_rotation",
     "change_of_basis",
-    "clip",
     "contraction",
     "cross",
     "cross_matrix",
@@ -142,7 +130,6 @@ __all__ = [
     "double_dot",
     "dual",
     "dyad",
-    "equal",
     "euler_from_rotation",
     "euler_rate_inverse",
     "euler_rate_matrix",
@@ -154,15 +141,8 @@ __all__ = [
     "khang_derivative_complex_step",
     "kron",
     "left_dual",
-    "less",
-    "less_equal",
     "levi_civita",
     "linalg",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "maximum",
-    "minimum",
     "momentum_tensor",
     "norm",
     "norm_frobenius",
@@ -190,7 +170,6 @@ __all__ = [
     "rotation_z",
     "rpy_from_rotation",
     "scalar_invariants",
-    "select",
     "sine_cosine",
     "skew_part",
     "slerp",
