@@ -86,7 +86,7 @@ def agree(make, quantity, options, real, tmp_path, room=SHARED_BYTES, of=None):
     mechanism, dtype = make(), np.dtype("float64" if real == "double" else "float32")
     dynamics = da.Dynamics(mechanism, **options)
     kernel = dynamics.kernel(quantity, **(of or {}))
-    source = to_cuda(kernel.program, real, parts=dynamics._parts(kernel.inputs, kernel.outputs), room=room)
+    source = to_cuda(kernel.program, real, parts=dynamics.parts(kernel.inputs, kernel.outputs), room=room)
     assert source.shared <= room
     emulated = Emulated(source, len(kernel.inputs) + len(kernel.outputs), real, tmp_path)
     rng = np.random.default_rng(0)

@@ -139,7 +139,7 @@ def test_blocks_take_no_more_shared_memory_than_the_card_has(real):
     column = trace(lambda factors, x: [factors[k] * x[0] for k in range(2000)], {"factors": (2000,), "x": (1,)})
     dynamics = da.Dynamics(walker(), device="cuda")
     kernel = dynamics.kernel("forward_dynamics")
-    parts = dynamics._parts(kernel.inputs, kernel.outputs)
+    parts = dynamics.parts(kernel.inputs, kernel.outputs)
 
     def taken(room):
         warps = to_cuda(kernel.program, real, parts=parts, room=room)

@@ -196,7 +196,7 @@ def test_legs_share_the_work(dynamics):
     """What each of four workers has to do is near a quarter, and hardly anything is exchanged."""
     for quantity, most in (("inverse_dynamics", 60), ("forward_dynamics", 220)):
         kernel = dynamics.kernel(quantity)
-        division = divide_by_parts(kernel.program, dynamics._parts(kernel.inputs, kernel.outputs))
+        division = divide_by_parts(kernel.program, dynamics.parts(kernel.inputs, kernel.outputs))
         assert division is not None
         assert division.size == 4
         assert division.slots < most
@@ -208,7 +208,7 @@ def test_a_chain_has_no_branches_but_its_matrices_can_be_divided(quantity):
     """Each of four workers has less than half of it; what crosses from row to row would make each do nearly all."""
     dynamics = da.Dynamics(random_mechanism(0, 16, branching=0.0, kinds=("revolute",)))
     kernel = dynamics.kernel(quantity)
-    assert dynamics._parts(kernel.inputs, kernel.outputs) is None
+    assert dynamics.parts(kernel.inputs, kernel.outputs) is None
     division = divide_by_results(kernel.program)
     work = [sum(1 for _ in phases[0].operations()) for phases in division.phases]
     assert len(work) == 4
@@ -254,7 +254,7 @@ def test_what_has_no_room_is_not_put_in_order(monkeypatch):
         monkeypatch.setattr(f"dalembert.cuda.{module}.schedule", ordered.append)
     dynamics = da.Dynamics(walker(12, 3))
     kernel = dynamics.kernel("mass_matrix")
-    parts = dynamics._parts(kernel.inputs, kernel.outputs)
+    parts = dynamics.parts(kernel.inputs, kernel.outputs)
     assert plan_warps(kernel.program, "double", parts, None, 30_000) is None
     assert not ordered
 
