@@ -38,8 +38,8 @@ class Interpreted(Dynamics):
     """The same without a compiler: for many mechanisms that are each looked at once."""
 
     def evaluate(self, quantity, *state, **options):
-        spec = self._quantity(quantity)
-        (ports, outputs), compute = self._ports(spec, {}), spec.compute
+        spec = self.quantity(quantity)
+        (ports, outputs), compute = self.ports(spec, {}), spec.compute
         arrays = [np.asarray(x, dtype=float) for x in state]
         sizes = [len(port.shape) for port in ports]
         batch = np.broadcast_shapes(*(x.shape[: x.ndim - k] for x, k in zip(arrays, sizes)))
