@@ -255,6 +255,15 @@ def test_other_ways_to_kernels_compose_too(standing):
     np.testing.assert_allclose(moved.final_q, 0.3, atol=1e-3)
 
 
+def test_kernels_of_a_device_compose_without_one(standing):
+    """Their program is the same; so a kernel for a processor may be made of them."""
+    there = da.Dynamics(four_bar(), device="cuda").kernel("contact_step", sweeps=2)
+    here = standing.kernel("contact_step", sweeps=2)
+    composed = passing_on(there)
+    assert composed.key == passing_on(here).key and composed.inputs == here.inputs
+    assert passing_on(there, device="cuda").program.digest == composed.program.digest
+
+
 def test_open_contacts_warn_once_and_equations_compose():
     dyn = da.Dynamics(block())
     with warnings.catch_warnings(record=True) as caught:
