@@ -59,7 +59,7 @@ KNOWS: dict[str, set[str]] = {
 }  # fmt: skip
 """Room -> rooms it may import, besides itself and the bottom."""
 
-BOTTOM = {"cached", "errors", "files", "installation", "labels", "services", "text"}
+BOTTOM = {"cached", "errors", "files", "installation", "labels", "services", "text", "threefry"}
 """Known to all."""
 
 BESIDE: dict[str, set[str]] = {

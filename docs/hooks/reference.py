@@ -64,6 +64,7 @@ SPECIFIED = {
     ),
     "loops": Page("Loops, comparisons and choices", ("algebra.loops", "algebra.comparisons")),
     "linalg": Page("Linear equations", ("algebra.linalg",)),
+    "random": Page("Random numbers", ("algebra.random",)),
     "tracing": Page(
         "Tracing",
         ("tracing", "tracing.trace", "tracing.program", "tracing.passes.optimise", "tracing.derivatives"),

@@ -56,7 +56,7 @@ _HOMES = {
     "logical_and": "dalembert.algebra.comparisons", "logical_or": "dalembert.algebra.comparisons",
     "logical_not": "dalembert.algebra.comparisons", "minimum": "dalembert.algebra.scalar",
     "maximum": "dalembert.algebra.scalar", "clip": "dalembert.algebra.comparisons", "linalg": "dalembert.algebra",
-    "coordinate_symbols": "dalembert.constraints",
+    "random": "dalembert.algebra", "coordinate_symbols": "dalembert.constraints",
     "compare": "dalembert.comparison", "view": "dalembert.viewer",
 }  # fmt: skip
 """Public name -> module that defines it. Names are loaded when first used, so that importing dalembert is quick."""
@@ -88,7 +88,7 @@ if TYPE_CHECKING:
     from dalembert import proof as proof
     from dalembert import report as report
     from dalembert import viewer as viewer
-    from dalembert.algebra import Transform, linalg
+    from dalembert.algebra import Transform, linalg, random
     from dalembert.algebra.comparisons import (
         clip,
         equal,
@@ -156,15 +156,15 @@ __all__ = [
     "Body", "Constraint", "Contact", "ContactSelection", "Dynamics", "Equations", "Event", "Force", "Frame", "Goal",
     "GravityField", "Ground", "Inertia", "InverseSquare", "Joint", "Kernel", "KroneckerFrame", "Limits", "Mechanism",
     "Mimic", "MovingBodies", "MovingBodyFormula", "NoSlip", "OblatePlanet", "RolloutTask", "Settings", "Shape",
-    "SimulationError", "Surface", "Trajectory", "Transform", "add_payload", "algebra", "algorithms", "along",
-    "attach", "clip", "compare", "constraints", "contacts", "control", "conventions", "coordinate_symbols", "derive",
-    "equal", "errors", "for_each", "formats", "formulations", "from_casadi", "from_dh", "from_lagrangian",
-    "from_sympy", "grid", "identification", "inverse_kinematics", "kernel", "less", "less_equal", "linalg", "load",
-    "lock", "logical_and", "logical_not", "logical_or", "maximum", "merge_fixed", "minimum", "model", "parameters",
-    "pictures", "planning", "prove", "read_at", "read_mjcf", "read_sdf", "read_srdf", "read_toml", "read_urdf",
-    "read_xacro", "repeat", "reroot", "rerooted_state", "rigid_body", "robots", "rollout", "samples", "scan",
-    "select", "simulate", "simulation", "substitute", "subtree", "sweep", "symbolise", "tracing", "verify", "view",
-    "with_base", "with_gravity", "write_at", "write_toml", "write_urdf",
+    "SimulationError", "Surface", "Trajectory", "Transform", "add_payload", "algebra", "algorithms", "along", "attach",
+    "clip", "compare", "constraints", "contacts", "control", "conventions", "coordinate_symbols", "derive", "equal",
+    "errors", "for_each", "formats", "formulations", "from_casadi", "from_dh", "from_lagrangian", "from_sympy", "grid",
+    "identification", "inverse_kinematics", "kernel", "less", "less_equal", "linalg", "load", "lock", "logical_and",
+    "logical_not", "logical_or", "maximum", "merge_fixed", "minimum", "model", "parameters", "pictures", "planning",
+    "prove", "random", "read_at", "read_mjcf", "read_sdf", "read_srdf", "read_toml", "read_urdf", "read_xacro",
+    "repeat", "reroot", "rerooted_state", "rigid_body", "robots", "rollout", "samples", "scan", "select", "simulate",
+    "simulation", "substitute", "subtree", "sweep", "symbolise", "tracing", "verify", "view", "with_base",
+    "with_gravity", "write_at", "write_toml", "write_urdf",
 ]  # fmt: skip
 
 

@@ -127,7 +127,7 @@ def _program(what: Any, inputs: Any, name: str | None, outputs: Any) -> Program:
             lambda: trace_with_calls(what, inputs, name, outputs),
             f"kernel: {getattr(what, '__name__', type(what).__name__)}",
             "its inputs",
-            "draw random numbers beforehand, and make them and whatever the function remembers inputs",
+            "draw random numbers with da.random, and make whatever the function remembers an input",
         )
     if _is_symbolic(what):
         return _program_of_expressions(what, inputs, name, outputs)

@@ -18,7 +18,10 @@ import numpy as np
 import pytest
 import sympy
 
+import dalembert as da
+from dalembert.algebra.loops import repeat
 from dalembert.cuda.source import to_cuda
+from dalembert.errors import UnsupportedError
 from dalembert.export import LANGUAGES, export
 from dalembert.native.kernel import Kernel
 from dalembert.printing.c import to_c
@@ -179,7 +182,7 @@ LATEX = {
 
 
 def test_every_operation_and_every_language_is_known_here():
-    assert set(MEANT) == set(LATEX) == set(ARITY) - UNCOUNTED - {"read", "write"}
+    assert set(MEANT) == set(LATEX) == set(ARITY) - UNCOUNTED - {"read", "write", "draw"}
     assert set(LANGUAGES) <= {*RUN, "latex"}
 
 
@@ -223,3 +226,39 @@ def test_every_operation_is_mathematics(op):
     assert re.sub(r"\s+", " ", LATEX[op]) in text, text
     if op in ("lt", "le", "eq", "and", "or", "not"):
         assert re.search(r"1 & .*2 & \\text\{otherwise\}", text), text
+
+
+KEYS = [(0.0, 1.0), (7.0, 2.0), (7.9, 4095.0), (2.0**32 - 1, 2.0**24), (2.0**40, 65537.0), (-3.0, 3.0), (math.nan, 1e6)]
+"""Also fractions and what no word holds."""
+
+
+def drawn(a, b):
+    """Of computed and of known numbers, in a loop too, and the whole array as an output."""
+    step = repeat(lambda x, a: (x + da.random.integers((a, x), 100, 5)[-1],), (0,), 3, (a,))[0]
+    return {
+        "one": da.random.integers(a, b), "some": da.random.integers((a + 1, 5, b), 1000, 7)[6],
+        "even": da.random.uniform((1, 2, 3, 4, a, b)), "single": da.random.uniform(a, 2)[1] * 2.0**48, "known": step,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("run", RUN.values(), ids=RUN)
+def test_random_numbers_have_the_same_bits_in_every_language(tmp_path, run):
+    program = trace(drawn, {"a": (), "b": ()}, "each")
+    if run in (run_sympy, run_casadi):
+        with pytest.raises(UnsupportedError, match="each: drawing random numbers cannot be written over"):
+            run(program, KEYS, tmp_path)
+        return
+    wanted = evaluate(program, list(np.transpose(KEYS)))
+    a, x = 7, 0
+    for _ in range(3):
+        x += int(da.random.integers((a, x), 100, 5)[-1])
+    assert wanted["known"][1] == x and wanted["one"][1] == da.random.integers(7, 2)
+    assert wanted["even"][1] == da.random.uniform((1, 2, 3, 4, 7, 2)) and 0 < wanted["single"][1] < 2**48
+    found = run(program, KEYS, tmp_path)
+    for name, values in wanted.items():
+        np.testing.assert_array_equal(np.asarray(found[name], float), values, err_msg=name)
+
+
+def test_random_numbers_are_no_formula():
+    with pytest.raises(UnsupportedError, match="each draws random numbers, which formulas cannot do"):
+        to_latex(trace(drawn, {"a": (), "b": ()}, "each"))

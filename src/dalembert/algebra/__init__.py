@@ -5,7 +5,7 @@ SymPy matrices, unless it says which it cannot take and why. The equation number
 docstrings are those of the source documents.
 """
 
-from dalembert.algebra import linalg
+from dalembert.algebra import linalg, random
 from dalembert.algebra.attitude import (
     Attitude,
     DirectionCosines,
@@ -159,6 +159,7 @@ __all__ = [
     "quaternion_normalise",
     "quaternion_rate",
     "quaternion_star",
+    "random",
     "rotation_angle",
     "rotation_from_axis_angle",
     "rotation_from_cayley",

@@ -67,7 +67,8 @@ def to_c(program: Program, real: Real = "double", lanes: int = 0, longest: int =
     shared, steps = step_functions(program, names, flavour)
     one = shared + functions(program, face, names, flavour, state, longest, steps) + _public(face, real, state)
     if lanes:
-        many = _vector_functions(program, face, names, real, lanes, batch, longest, templates.get("read", ""))
+        place, drawing = templates.get("read", ""), templates.get("draw", "")
+        many = _vector_functions(program, face, names, real, lanes, batch, longest, place, drawing)
     else:
         many = _batch(program, face, real, batch, state)
     helpers = [f"static {helper}" for helper in helpers]
@@ -157,7 +158,8 @@ class _VectorInfix(Infix):
         super().__init__(c_number(real), templates, in_place=True)
         self._lanes, self._vector = lanes, vector
         self._numbers: set[str] = set()
-        self.place = ""
+        self._kind = real
+        self.place = self.drawing = ""
 
     def number(self, value: float) -> Text:
         text = super().number(value)
@@ -179,6 +181,12 @@ class _VectorInfix(Infix):
         index, number = (f"({self.whole(x)})" if x in self._numbers else x for x in (index, number))
         return f"{lanes} {array}[{self.place.format(f'{index}[k]', size)}][k] = {number}[k];"
 
+    def draw(self, array: str, operands: list[str]) -> str:
+        each = ", ".join(x if x in self._numbers else f"{x}[k]" for x in operands)
+        fill = f"for (int j = 0; j < 4; ++j) {array}[j][k] = row[j];"
+        lane = f"{self._kind} row[4]; {self.drawing.format('row', each)} {fill}"
+        return f"for (int k = 0; k < {self._lanes}; ++k) {{ {lane} }}"
+
     def named(self, op: str) -> bool:
         return op in _LANEWISE
 
@@ -192,7 +200,15 @@ class _VectorInfix(Infix):
 
 
 def _vector_functions(
-    program: Program, face: Interface, names: Names, real: str, lanes: int, batch: str, longest: int, place: str
+    program: Program,
+    face: Interface,
+    names: Names,
+    real: str,
+    lanes: int,
+    batch: str,
+    longest: int,
+    place: str,
+    drawing: str,
 ) -> str:
     """The function of ``lanes`` states at once, and the batch function that feeds it.
 
@@ -200,11 +216,12 @@ def _vector_functions(
         lanes: how many states at once.
         batch: name of the batch function.
         place: template of the place in an array for an index.
+        drawing: template of the statement that draws random numbers.
     """
     vector, mask = names.new(f"{face.function}_vector"), names.new(f"{face.function}_mask")
     block = names.new(f"{face.function}_block")
     dialect = _VectorInfix(real, lanes, vector, mask)
-    dialect.place = place
+    dialect.place, dialect.drawing = place, drawing
     going = names.new(f"{face.function}_going")
     flavour = Flavour(
         vector, mask, "restrict", "static void", "static void", dialect, dialect.whole, number=real,

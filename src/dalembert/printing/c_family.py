@@ -13,6 +13,7 @@ import numpy as np
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.printing.names import Names
 from dalembert.printing.statements import ArrayBody, FunctionBody, Infix, LoopBody, Statement
+from dalembert.threefry import PARITY, schedule
 from dalembert.tracing.cost import array_numbers, count_uses, written_in_place
 from dalembert.tracing.passes.chunk import Piece, chunk
 from dalembert.tracing.program import PREDICATES, Program
@@ -152,12 +153,39 @@ def c_templates(real: str, names: Names, program: Program) -> tuple[dict[str, st
         name = names.new("place")
         templates["read"] = f"{name}({{0}}, {{1}})"
         helpers.append(f"int {name}({real} x, int n) {{ return x > 0 ? (x < n - 1 ? (int)x : n - 1) : 0; }}\n")
+    if "draw" in program.vocabulary:
+        name = names.new("draw")
+        templates["draw"] = f"{name}({{1}}, {{0}});"
+        helpers.append(c_draw(real, name))
     for op, wish, sign in (("min", "smaller", "<"), ("max", "larger", ">")):  # these let a NaN through
         if op in program.vocabulary:
             name = names.new(wish)
             templates[op] = f"{name}({{0}}, {{1}})"
             helpers.append(f"{real} {name}({real} a, {real} b) {{ return (a {sign} b || a != a) ? a : b; }}\n")
     return templates, helpers
+
+
+def c_draw(real: str, name: str) -> str:
+    """Definition of :func:`dalembert.threefry.draw`, with the array of results as the last argument."""
+    suffix = "f" if real == "float" else ""
+    x = [f"x{j}" for j in range(4)]
+    given = [f"k{j}" for j in range(4)] + x + ["limit"]
+    arguments = [f"{real} {word}_given" for word in given]
+    convert = [
+        f"    const unsigned int {word} = {word}_given > 0 ? ({word}_given < 4294967296.0{suffix} ? "
+        f"(unsigned int){word}_given : 0xffffffffu) : 0u;".replace("const ", "" if word in x else "const ", 1)
+        for word in given
+    ]
+    lines = [f"    const unsigned int k4 = {PARITY}u ^ k0 ^ k1 ^ k2 ^ k3;", *(f"    x{j} += k{j};" for j in range(4))]
+    for step in schedule():
+        if len(step) == 1:
+            lines += [f"    x{j} += k{(step[0] + j) % 5}{f' + {step[0]}u' if j == 3 else ''};" for j in range(4)]
+            continue
+        a, b, r = step
+        lines.append(f"    x{a} += x{b}; x{b} = (x{b} << {r} | x{b} >> {32 - r}) ^ x{a};")
+    lines += [f"    out[{j}] = ({real})(unsigned int)((unsigned long long)x{j} * limit >> 32);" for j in range(4)]
+    check = "    (void)sizeof(char[sizeof(unsigned int) == 4 ? 1 : -1]);"
+    return "\n".join([f"void {name}({', '.join(arguments)}, {real} *out)", "{", check, *convert, *lines, "}", ""])
 
 
 def functions(
@@ -305,7 +333,7 @@ def direct_outputs(program: Program) -> dict[int, int]:
     """Arrays that are made where an output lies: nodes, with the number of the output."""
     found: dict[int, int] = {}
     for output, row in enumerate(program.results):
-        if program.is_array(output) and program.nodes[row[0]].op in ("rows", "pack", "write"):
+        if program.is_array(output) and program.nodes[row[0]].op in ("rows", "pack", "write", "draw"):
             found.setdefault(row[0], output)
     return found
 
@@ -324,6 +352,8 @@ def _array_lines(name: str, array: ArrayBody, flavour: Flavour) -> list[str]:
     if array.elements is not None:
         return [*declare, *filled(flavour, name, array.elements)]
     lines = declare
+    if array.drawn is not None:
+        lines.append(f"    {flavour.dialect.draw(name, array.drawn)}")
     if array.copied:
         lines.append(f"    for (int k = 0; k < {size}; ++k) {name}[k] = {array.copied}[k];")
     if array.changed:

@@ -6,6 +6,7 @@ import math
 
 from dalembert.printing.names import Names
 from dalembert.printing.statements import FunctionBody, Infix
+from dalembert.threefry import PARITY, schedule
 from dalembert.tracing.program import Program
 
 _WORDS = """
@@ -36,12 +37,15 @@ def to_javascript(program: Program) -> str:
     function = names.new(program.name)
     inputs = [names.new(port.name) for port in program.inputs]
     outputs = [names.new(port.name, "_out") for port in program.outputs]
+    draw = names.new("draw")
+    templates = {**_FUNCTIONS, "draw": f"{draw}({{1}})"}
     body = FunctionBody(
-        program, _JavaScript(_number, _FUNCTIONS), names, lambda port, element: f"{inputs[port]}[{element}]",
+        program, _JavaScript(_number, templates), names, lambda port, element: f"{inputs[port]}[{element}]",
         arrays=lambda port: inputs[port],
     )  # fmt: skip
     sources = {k: body.array(row[0]) for k, row in enumerate(program.results) if program.is_array(k)}
     lines = _lines(body, "  ")
+    lines = [*(_draw(draw) if "draw" in program.vocabulary else []), *lines]
     for number, (name, row) in enumerate(zip(outputs, program.results)):
         if program.is_array(number):
             source = sources[number]
@@ -49,6 +53,26 @@ def to_javascript(program: Program) -> str:
             continue
         lines += [f"  {name}[{place}] = {body.text(k).source};" for place, k in enumerate(row)]
     return "\n".join([f"function {function}({', '.join([*inputs, *outputs])}) {{", *lines, "}", ""])
+
+
+def _draw(name: str) -> list[str]:
+    """Definition of :func:`dalembert.threefry.draw`."""
+    steps = []
+    for step in schedule():
+        if len(step) == 1:
+            steps += [f"x[{j}] += k[{(step[0] + j) % 5}]{f' + {step[0]}' if j == 3 else ''};" for j in range(4)]
+        else:
+            a, b, r = step
+            steps.append(f"x[{a}] += x[{b}]; x[{b}] = (x[{b}] << {r} | x[{b}] >>> {32 - r}) ^ x[{a}];")
+    return [
+        f"  const {name} = (...given) => {{",
+        "    const w = Uint32Array.from(given, (x) => x > 0 ? Math.min(x, 4294967295) : 0), n = w[8];",
+        f"    const k = [w[0], w[1], w[2], w[3], {PARITY} ^ w[0] ^ w[1] ^ w[2] ^ w[3]];",
+        "    const x = w.slice(4, 8).map((word, j) => word + k[j]);",
+        *(f"    {line}" for line in steps),
+        "    return Array.from(x, (y) => Math.floor(((y >>> 16) * n + Math.floor((y & 65535) * n / 65536)) / 65536));",
+        "  };",
+    ]
 
 
 class _JavaScript(Infix):
@@ -90,7 +114,9 @@ def _lines(body: FunctionBody, indent: str) -> list[str]:
             lines.append(f"{indent}}}")
         elif s.array:
             made = s.array
-            if made.copied:
+            if made.drawn is not None:
+                lines.append(f"{indent}const {s.name} = {body.dialect.draw(s.name, made.drawn)};")
+            elif made.copied:
                 lines.append(f"{indent}const {s.name} = {made.copied}.slice();")
             else:
                 elements = made.numbers if made.numbers is not None else [x for x, _ in made.elements or ()]

@@ -8,6 +8,7 @@ import numpy as np
 
 from dalembert.printing.names import PYTHON_RESERVED, Names
 from dalembert.printing.statements import FunctionBody, Infix, Text
+from dalembert.threefry import PARITY, ROTATIONS, ROUNDS
 from dalembert.tracing.program import Port, Program
 
 _FUNCTIONS = {
@@ -40,8 +41,8 @@ def to_python(program: Program) -> str:
     def array(port: int) -> str:
         return f"{flat}({inputs[port]}, {len(program.inputs[port].shape)})"
 
-    flat, place, changed = (names.new(wish) for wish in ("flat", "read", "write"))
-    body = FunctionBody(program, _Python(place, changed), names, read, arrays=array)
+    flat, place, changed, draw = (names.new(wish) for wish in ("flat", "read", "write", "draw"))
+    body = FunctionBody(program, _Python(place, changed, draw), names, read, arrays=array)
     sources = {k: body.array(row[0]) for k, row in enumerate(program.results) if program.is_array(k)}
     lines = _lines(body, "    ")
     for number, (name, port, row) in enumerate(zip(outputs, program.outputs, program.results)):
@@ -70,7 +71,7 @@ def to_python(program: Program) -> str:
             "    return np.stack([np.broadcast_to(x, batch) for x in elements], axis=-1).reshape(batch + shape)",
             "",
             "",
-            *_helpers(flat, place, changed, "\n".join(lines)),
+            *_helpers(flat, place, changed, draw, "\n".join(lines)),
             f"def {function}({', '.join(inputs)}):",
             '    """',
             "    Args:",
@@ -88,8 +89,9 @@ def to_python(program: Program) -> str:
     )
 
 
-def _helpers(flat: str, read: str, write: str, text: str) -> list[str]:
-    """What programs with arrays call. Of an array, the elements come first, then the batch dimensions."""
+def _helpers(flat: str, read: str, write: str, draw: str, text: str) -> list[str]:
+    """What programs with arrays and random numbers call. Of an array, the elements come first, then the batch
+    dimensions."""
     place = "np.clip(np.where(index > 0, index, 0), 0, len(array) - 1).astype(int)"
     made = {
         flat: [
@@ -106,6 +108,21 @@ def _helpers(flat: str, read: str, write: str, text: str) -> list[str]:
             f"def {write}(array, index, number):",
             f"    index = {place}",
             "    return [np.where(index == k, number, x) for k, x in enumerate(array)]",
+        ],
+        draw: [
+            f"def {draw}(*given):",
+            "    *w, n = (np.where(x > 0, np.minimum(x, 0xFFFFFFFF), 0).astype(np.int64) for x in given)",
+            f"    k = [*w[:4], {PARITY} ^ w[0] ^ w[1] ^ w[2] ^ w[3]]",
+            "    x = [(a + b) & 0xFFFFFFFF for a, b in zip(w[4:], k)]",
+            f"    rotations = {ROTATIONS}",
+            f"    for r in range({ROUNDS}):",
+            "        for (a, b), bits in zip(((0, 3), (2, 1)) if r % 2 else ((0, 1), (2, 3)), rotations[r % 8]):",
+            "            x[a] = (x[a] + x[b]) & 0xFFFFFFFF",
+            "            x[b] = ((x[b] << bits | x[b] >> (32 - bits)) & 0xFFFFFFFF) ^ x[a]",
+            "        if r % 4 == 3:",
+            "            s = r // 4 + 1",
+            "            x = [(y + k[(s + j) % 5] + s * (j == 3)) & 0xFFFFFFFF for j, y in enumerate(x)]",
+            "    return [(((y >> 16) * n + ((y & 0xFFFF) * n >> 16)) >> 16).astype(float) for y in x]",
         ],
     }
     return [line for name, lines in made.items() if f"{name}(" in text for line in (*lines, "", "")]
@@ -146,7 +163,9 @@ def _lines(body: FunctionBody, indent: str) -> list[str]:
                 lines.append(f"{indent}    {names} = {after}")
         elif s.array:
             made = s.array
-            if made.changed:
+            if made.drawn is not None:
+                lines.append(f"{indent}{s.name} = {body.dialect.draw(s.name, made.drawn)}")
+            elif made.changed:
                 assert isinstance(body.dialect, _Python)
                 lines.append(f"{indent}{s.name} = {body.dialect.write}({made.copied}, {', '.join(made.changed)})")
             else:
@@ -165,8 +184,8 @@ class _Python(Infix):
     """Python's notation. Operations on literals alone, left because they give no finite number, are left to NumPy:
     Python's own numbers refuse a division by zero."""
 
-    def __init__(self, read: str, write: str):
-        super().__init__(_number, _FUNCTIONS)
+    def __init__(self, read: str, write: str, draw: str):
+        super().__init__(_number, {**_FUNCTIONS, "draw": f"{draw}({{1}})"})
         self.read, self.write = read, write
 
     def part(self, array: str, first: str, size: int) -> str:

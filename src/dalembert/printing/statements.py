@@ -51,6 +51,7 @@ class ArrayBody(NamedTuple):
         elements: sources of its elements, and whether each is a constant, if they are given one by one.
         copied: source of the array that it is a copy of, if it is one.
         changed: sources of an index and of the number that is put there.
+        drawn: sources of the key, the counter and the limit of random numbers.
     """
 
     size: int
@@ -59,6 +60,7 @@ class ArrayBody(NamedTuple):
     elements: list[tuple[str, bool]] | None = None
     copied: str = ""
     changed: tuple[str, str] | None = None
+    drawn: list[str] | None = None
 
 
 class Emitted(NamedTuple):
@@ -168,6 +170,10 @@ class Dialect(Protocol):
         """The statement that changes the element of an array at a computed index."""
         ...
 
+    def draw(self, array: str, operands: list[str]) -> str:
+        """The statement that fills an array with random numbers, or the source of that array."""
+        ...
+
     def named(self, op: str) -> bool:
         """Whether the result of an operation always gets a name."""
         ...
@@ -189,6 +195,9 @@ class NoArrays:
         raise NotImplementedError
 
     def store(self, array: str, size: int, index: str, number: str) -> str:
+        raise NotImplementedError
+
+    def draw(self, array: str, operands: list[str]) -> str:
         raise NotImplementedError
 
 
@@ -299,6 +308,11 @@ class FunctionBody:
             elements = [(self.text(a).source, self.program.nodes[a].op == "const") for a in args]
             name, declared = self._place(k, "packed")
             made = ArrayBody(size, declared, elements=elements)
+        elif op == "draw":
+            for a in args:
+                self._give_name(a)
+            name, declared = self._place(k, "drawn")
+            made = ArrayBody(size, declared, drawn=[self.text(a).source for a in args])
         else:
             before, index, number = args
             self._give_name(index)
@@ -520,6 +534,9 @@ class Infix:
     def store(self, array: str, size: int, index: str, number: str) -> str:
         """The statement that changes the element of an array at a computed index."""
         return f"{self.element(array, size, index).source} = {number};"
+
+    def draw(self, array: str, operands: list[str]) -> str:
+        return self._functions["draw"].format(array, ", ".join(operands))
 
     def named(self, op: str) -> bool:
         return False

@@ -12,7 +12,7 @@ WEIGHTS = {
     "neg": 0, "abs": 0, "add": 1, "sub": 1, "mul": 1, "div": 10, "sqrt": 12,
     "sin": 20, "cos": 20, "tan": 40, "exp": 25, "log": 25, "atan2": 50,
     "min": 1, "max": 1, "lt": 1, "le": 1, "eq": 1, "and": 1, "or": 1, "not": 1, "select": 1,
-    "read": 4, "write": 4, **dict.fromkeys(STRUCTURE, 0),  # what a loop repeats is counted apart
+    "read": 4, "write": 4, "draw": 250, **dict.fromkeys(STRUCTURE, 0),  # what a loop repeats is counted apart
     "call": 0,  # what is called is not known yet
 }  # fmt: skip
 """Rough price of each operation in additions, for vector code; what passes compare rewritings by."""
@@ -29,7 +29,7 @@ class Cost:
     Args:
         additions: sums and differences.
         sincos_pairs: arguments of which both sine and cosine are needed; both are counted above as well.
-        other_functions: tan, exp, log, atan2.
+        other_functions: tan, exp, log, atan2, and blocks of random numbers.
         comparisons: comparisons, minima, maxima, selections and logic.
         fused: additions that can absorb a product used nowhere else, in one fused multiply-add; product and
             addition are counted above as well.
@@ -95,7 +95,7 @@ def cost(program: Program) -> Cost:
         sines=count["sin"],
         cosines=count["cos"],
         sincos_pairs=len(sines & cosines),
-        other_functions=count["tan"] + count["exp"] + count["log"] + count["atan2"],
+        other_functions=sum(count[op] for op in ("tan", "exp", "log", "atan2", "draw")),
         comparisons=sum(count[op] for op in ("lt", "le", "eq", "and", "or", "not", "min", "max", "select")),
         fused=len(fused_products(program)),
         live=max_live(program.nodes, program.loops),

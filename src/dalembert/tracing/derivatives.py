@@ -676,7 +676,9 @@ def _reached(scan: Scan, reach: list[list[set[int]]]) -> list[list[set[int]]]:
 
 
 def _smooth(op: str, args: Sequence[Any]) -> Sequence[Any]:
-    """The operands by which an operation has derivatives: neither conditions nor indices."""
+    """The operands by which an operation has derivatives: neither conditions nor indices nor keys of random numbers."""
+    if op == "draw":
+        return ()
     return args[1:] if op == "select" else args[:1] if op == "read" else args[::2] if op == "write" else args
 
 

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.threefry import draw
 from dalembert.tracing.graph import Expr, Memory
 from dalembert.tracing.program import STRUCTURE, CalledProgram, Node, Port, Program, Scan, require_program
 from dalembert.tracing.rules import RULES
@@ -103,7 +104,11 @@ def interpret_call(
     return [x for row in output_values(program, found) for x in row]
 
 
-_UNKNOWN = {"read": "reading an array by a computed index", "write": "writing an array by a computed index"}
+_UNKNOWN = {
+    "read": "reading an array by a computed index",
+    "write": "writing an array by a computed index",
+    "draw": "drawing random numbers",
+}
 
 
 def _steps(
@@ -376,4 +381,5 @@ _NUMPY: dict[str, Callable[..., Any]] = {
     "select": np.where,
     "read": _read,
     "write": _write,
+    "draw": lambda *operands: draw(operands[:8], operands[8]),
 }

@@ -227,6 +227,17 @@ class Expr(Traced):
 
         return written_at(self.graph, array, index, number)
 
+    def random(self, words: Sequence[Any], limit: Any) -> list[Any]:
+        """Random whole numbers below a limit, see :func:`dalembert.threefry.draw`.
+
+        Args:
+            words: eight of them, expressions or numbers.
+            limit: from 1 to 2**24.
+        """
+        operands = rules.together(*[x if isinstance(x, Expr) else self.graph.lift(x) for x in (*words, limit)])
+        array, graph = rules.draw(*operands), operands[0].graph
+        return [rules.read(array, graph.constant(k)) for k in range(4)]
+
     # Functions, by the names that NumPy asks its objects for: ``np.sin(A)`` calls ``A[k].sin()``.
 
     def sin(self) -> Expr:
@@ -599,6 +610,11 @@ class Graph:
         """An array with another number at an index."""
         args = (array, index, number)
         return self._array("write", args, args, 0, array.size)
+
+    def drawn(self, operands: Sequence[Expr]) -> Memory:
+        """Four random numbers."""
+        args = tuple(operands)
+        return self._array("draw", args, args, 0, 4)
 
     def _array(self, op: str, args: tuple, key: Any, value: int, size: int) -> Any:
         table = self._tables[op]

@@ -355,8 +355,9 @@ def unrolled(program: Program) -> Program:
         return program
     graph, values = retrace(program, lambda graph: None)
     made = assemble(graph, program, values)
-    if not {"read", "write"}.isdisjoint(made.vocabulary):
-        raise UnsupportedError(f"{program.name} reads an array by a computed index, which formulas cannot do")
+    if not {"read", "write", "draw"}.isdisjoint(made.vocabulary):
+        what = "draws random numbers" if "draw" in made.vocabulary else "reads an array by a computed index"
+        raise UnsupportedError(f"{program.name} {what}, which formulas cannot do")
     return made
 
 

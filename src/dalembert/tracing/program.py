@@ -40,11 +40,12 @@ ARITY = {
     "data": 0,  # Node.value says which of ``Program.tables``
     "read": 2,  # (array, index): the nearest element there is; the first one if the index is NaN
     "write": 3,  # (array, index, number): the array with another element there
+    "draw": 9,  # (key, counter: four words each, limit): four random whole numbers below the limit
 }  # fmt: skip
 """Every operation a program may contain, with its number of operands; loops and calls have as many as they need, and so
 has a ``pack``, the array of its operands."""
 
-ARRAYS = frozenset({"table", "data", "pack", "rows", "write"})
+ARRAYS = frozenset({"table", "data", "pack", "rows", "write", "draw"})
 """Operations whose result is an array."""
 
 STRUCTURE = frozenset({"loop", "element", "rows", "table", "data", "pack"})
@@ -276,6 +277,8 @@ class Program:
                 found[k] = len(self.tables[int(value)]) // 8
             elif op == "pack":
                 found[k] = len(args)
+            elif op == "draw":
+                found[k] = 4
             elif op == "write":
                 found[k] = found[args[0]]
             elif op == "rows":

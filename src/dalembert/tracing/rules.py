@@ -28,6 +28,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dalembert.errors import ArgumentError
+from dalembert.threefry import draw as drawn
 
 if TYPE_CHECKING:
     from dalembert.tracing.graph import Expr, Graph, Predicate, Traced
@@ -485,6 +486,16 @@ def write(array: Any, index: Any, number: Any) -> Any:
     return graph.written(array, index, graph.lift(number))
 
 
+def draw(*operands: Any) -> Any:
+    """The array of :func:`dalembert.threefry.draw`."""
+    operands = together(*operands)
+    graph = operands[0].graph
+    if all(x.op == "const" for x in operands):
+        *words, limit = (x.value for x in operands)
+        return graph.data(drawn(words, limit))
+    return graph.drawn(operands)
+
+
 def nearest(index: float, size: int) -> int:
     """The place in an array for an index that may be beyond its ends, or NaN."""
     return int(min(index, size - 1)) if index > 0 else 0
@@ -498,6 +509,6 @@ RULES: dict[str, Callable[..., Any]] = {
     "sqrt": sqrt, "sin": sin, "cos": cos, "tan": tan, "exp": exp, "log": log, "atan2": atan2, "abs": absolute,
     "min": minimum, "max": maximum,
     "lt": lt, "le": le, "eq": eq, "and": both, "or": either, "not": opposite, "select": select,
-    "read": read, "write": write,
+    "read": read, "write": write, "draw": draw,
 }  # fmt: skip
 """The rule that makes each operation of a program."""

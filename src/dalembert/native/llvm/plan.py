@@ -35,7 +35,7 @@ from dalembert.tracing.program import PREDICATES, UNCOUNTED, Program, Scan
 FUNCTIONS = {"sin": "sincos", "cos": "sincos", "exp": "exp", "log": "log", "atan2": "atan2"}
 """Operations executed by `Calls`, and by which kind."""
 
-_CALLS = FUNCTIONS.keys() | {"loop", "pack", "read", "write"}
+_CALLS = FUNCTIONS.keys() | {"loop", "pack", "read", "write", "draw"}
 
 _ALIASES = frozenset({"element", "rows", "table", "data"})
 """Operations that only say where something lies."""
@@ -240,8 +240,9 @@ def make_plan(
             steps += [("rolled", run) for run in _runs(values, code)]
         for kind in ("pack", "write", "loop"):
             steps += [(kind, [i]) for i in functions if code[i][0] == kind]
-        if reads := [i for i in functions if code[i][0] == "read"]:
-            steps.append(("read", reads))
+        for kind in ("read", "draw"):
+            if together := [i for i in functions if code[i][0] == kind]:
+                steps.append((kind, together))
         functions = [i for i in functions if code[i][0] in FUNCTIONS]
         for kind in dict.fromkeys(FUNCTIONS[code[i][0]] for i in functions):
             steps.append((kind, [i for i in functions if FUNCTIONS[code[i][0]] == kind]))
@@ -549,6 +550,9 @@ def _allocate(
                 planned.append(Scatter(homes[before], slots[index], slots[number], place.slot))
         elif kind == "read":
             planned.append(Gather([(homes[code[i][1][0]], slots[code[i][1][1]], slot(i, k)) for i in values]))
+        elif kind == "draw":
+            drawn = [(home(i).slot, code[i][1]) for i in values]
+            planned.append(Calls(kind, [(*(slots[a] for a in args), *range(at, at + 4)) for at, args in drawn]))
         elif kind == "sincos":
             wanted: dict[int, tuple[list[int], list[int]]] = {}
             for i in values:

@@ -13,6 +13,7 @@ from functools import cache
 
 from dalembert.native.llvm import functions, transfer
 from dalembert.native.llvm.arithmetic import intrinsics
+from dalembert.native.llvm.random import draw_function
 from dalembert.native.llvm.rolled import rolled_function
 from dalembert.native.llvm.target import Lanes, Target
 
@@ -25,7 +26,7 @@ def runtime_text(lanes: Lanes, target: Target) -> str:
         parts.append(intrinsics(Lanes("double", lanes.width)))
     parts += [functions.declarations(), transfer.functions(lanes), functions.sincos_function(lanes, target.fused)]
     parts += [functions.map_function(kind, lanes) for kind in functions.ARGUMENTS]
-    parts.append(rolled_function(lanes))
+    parts += [rolled_function(lanes), draw_function(lanes)]
     return "\n".join(parts)
 
 
