@@ -151,3 +151,15 @@ def test_a_mechanism_keeps_the_dynamics_that_rollouts_make_of_it():
         da.rollout(robot, robot.neutral, None, 1, limits=("first",), include=("damping",) * (step % 2))
     assert len(robot.__dict__["_made_dynamics"]) <= 8
     assert "_made_dynamics" not in pickle.loads(pickle.dumps(robot)).__dict__
+
+
+def test_another_mechanism_takes_over_the_settings_that_are_not_the_defaults_of_the_first(plain):
+    moon = da.with_gravity(plain.mechanism, (0, 0, -1.62))
+    changed = plain.replace(stabilisation=3.0)
+    assert changed.replace(mechanism=moon).settings == da.Dynamics(moon, stabilisation=3.0).settings
+    pendulum = da.load("double_pendulum")  # without the rows, elements and reference of the first
+    assert plain.replace(mechanism=pendulum).settings == Settings(pendulum)
+    with pytest.raises(ArgumentError, match="no setting 'divice'; did you mean 'device'"):
+        plain.settings.replace(divice="cuda")
+    with pytest.raises(ArgumentError, match="takes a Mechanism"):
+        plain.replace(mechanism="double_pendulum")

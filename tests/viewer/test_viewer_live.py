@@ -34,6 +34,37 @@ def test_steps_are_those_of_a_simulation(pendulum):
     assert state.t == pytest.approx(0.2)
 
 
+def test_a_motion_that_leaves_the_ranges_of_its_joints_goes_on_without_a_word(pendulum, recwarn):
+    joints = [joint.replace(limits=da.Limits(0.9, 1.1)) for joint in pendulum.joints]
+    state = Running(pendulum.replace(joints=joints), np.array([1.0, 1.0]))
+    for _ in range(3):
+        state.advance(0.1)
+    assert abs(state.q[0]) < 0.9 and not recwarn
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"law": "convex"},
+        {"law": "compliant"},
+        {"limits": "all"},
+        {"contacts": ()},
+        {"wrenches": {"ball": [0, 0, 5.0, 0, 0, 0]}},
+        {"include": ["damping"]},
+    ],
+)
+def test_options_of_a_simulation_act_as_there(options):
+    touch = da.Contact("touch", "ball", shape_a=da.Shape.sphere(0.1), friction=0.5, stiffness=1e4, damping=1.0)
+    rail = da.Joint("rail", "prismatic", "world", "ball", axis=(0, 0, 1), damping=5.0, limits=da.Limits(0.15, 1.0))
+    scene = da.Mechanism("scene", [da.Body("ball", da.Inertia.sphere(1, 0.1))], [rail], contacts=[touch])
+    state = Running(scene, np.array([0.2]), **options)
+    for _ in range(4):
+        state.advance(0.05)
+    given = scene.replace(contacts=()) if "contacts" in options else scene
+    whole = da.simulate(given, [0.2], t=0.2, **{k: x for k, x in options.items() if k != "contacts"})
+    assert np.abs(state.q - whole.q[-1]).max() < 1e-5
+
+
 def test_a_pull_leads_a_point_to_where_the_mouse_is(pendulum):
     """Without weight the point arrives and stays, if it is within reach."""
     floating = da.with_gravity(pendulum, [0, 0, 0])

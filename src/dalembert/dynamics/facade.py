@@ -171,7 +171,7 @@ class Dynamics(KernelTable, QuantityAttributes):
         """
         if all(image(getattr(self.settings, name, ...)) == image(value) for name, value in changes.items()):
             return self
-        return Dynamics(self.settings, **changes)
+        return Dynamics(self.settings.replace(**changes))
 
     def with_parameters(self, values: Sequence[float] | np.ndarray) -> Dynamics:
         """The same dynamics with other values of its parameters; itself if there are no constraints and elements,

@@ -196,14 +196,18 @@ class Settings:
             mechanism: the mechanism, or settings.
             settings: by name.
         """
+        if isinstance(mechanism, Settings):
+            return mechanism.replace(**settings)
         known = names()
         if unknown := [name for name in settings if name not in known]:
             raise ArgumentError(f"Dynamics has no setting {unknown[0]!r}{hint(unknown[0], known[1:], 'settings are')}")
-        return mechanism.replace(**settings) if isinstance(mechanism, Settings) else cls(mechanism, **settings)
+        return cls(mechanism, **settings)
 
     def replace(self, **changes: Any) -> Settings:
-        """The same with some changed."""
-        return dataclasses.replace(self, **changes)
+        """The same with some changed; another ``mechanism`` takes over those that are not the defaults of this one."""
+        kept = self.changed() if "mechanism" in changes else list(self)[1:]
+        changes = {"mechanism": self.mechanism, **dict(kept), **changes}
+        return Settings.of(changes.pop("mechanism"), changes)
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
         """Names and values."""

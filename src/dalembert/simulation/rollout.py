@@ -250,7 +250,7 @@ def rollout(
         if values is not None:
             held["parameters"] = values
         q, v = space.position(model, q0), space.velocity(model, v0)
-        tell_of_ranges(model, space.host(q))
+        tell_of_ranges(model, space.host(q), heeded=dynamics.heeded)
         if not dynamics.is_tree:
             system = system.with_parameters(space.host(values))
             system.check_start(0.0, space.host(q), space.host(v), space.host(values))

@@ -170,7 +170,7 @@ def simulate(
     )
     dynamics, model = system.dynamics, system.mechanism
     x = np.concatenate([as_position(model, q0), as_velocity(model, v0)])
-    tell_of_ranges(model, x[: model.nq])
+    tell_of_ranges(model, x[: model.nq], heeded=dynamics.heeded)
     values = as_parameters(dynamics, parameters)
     system = system.with_parameters(values)
     system.check_start(float(times[0]), x[: model.nq], x[model.nq :], values)

@@ -64,15 +64,20 @@ def as_position(mechanism: Mechanism, given: Any, batch: bool = False, name: str
     return normalise_in_place(mechanism.tree, q)
 
 
-def tell_of_ranges(mechanism: Mechanism, q: np.ndarray, name: str = "q0") -> None:
+RANGES = "ranges"
+"""Among what a Dynamics need not warn of: its motions go on where others have ended."""
+
+
+def tell_of_ranges(mechanism: Mechanism, q: np.ndarray, name: str = "q0", heeded: set[Any] | None = None) -> None:
     """Warn of joints that begin outside their ranges: no robot can stand there.
 
     Args:
         mechanism: the mechanism; equations without joints have no ranges.
         q: positions, (..., nq); of several the worst is named.
         name: of the argument.
+        heeded: what a Dynamics need not warn of; with :data:`RANGES` nothing is said.
     """
-    if not isinstance(mechanism, Mechanism) or not q.size:
+    if not isinstance(mechanism, Mechanism) or not q.size or (heeded is not None and RANGES in heeded):
         return
     lower, upper = position_ranges(mechanism)
     beyond = np.maximum(lower - q, q - upper).reshape(-1, mechanism.nq)

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from dalembert.dynamics import Dynamics
+from dalembert.dynamics.settings import names
 from dalembert.errors import ArgumentError, DalembertError
 from dalembert.kinematics.frames import jacobian, link_poses
 from dalembert.model import Mechanism
 from dalembert.model.checks import real_array
+from dalembert.simulation.contacting import acts
 from dalembert.simulation.simulate import simulate
-from dalembert.simulation.state import as_position, as_velocity
+from dalembert.simulation.state import RANGES, as_position, as_velocity
 
 Control = Callable[[float, np.ndarray, np.ndarray], Any]
 
@@ -53,8 +55,12 @@ class Running:
             raise ArgumentError(
                 f"control is {control!r}; give None, 'hold' or a function of (t, q, v)", argument="control"
             )
+        of_call = ("method", "wrenches")  # mean the integrator, and the wrenches themselves
+        settings = {name: options.pop(name) for name in names() if name in options and name not in of_call}
+        settings = {"reference": q, "wrenches": tuple(options.get("wrenches", ())), **settings}
         self.mechanism, self.control, self.options = mechanism, control, options
-        self.dynamics = Dynamics(mechanism, reference=q, include=tuple(options.pop("include", ())))
+        self.dynamics = Dynamics(mechanism, **settings)
+        self.dynamics.heeded.add(RANGES)  # who follows the motion sees where it leads
         self.t, self.q, self.v = 0.0, np.array(q, dtype=float), np.zeros(mechanism.nv)
         self.wanted = self.q.copy()
         self.pull: Pull | None = None
@@ -97,7 +103,7 @@ class Running:
 
     @property
     def _adaptive(self) -> bool:
-        return not self.mechanism.contacts and "method" not in self.options and "law" not in self.options
+        return not acts(self.dynamics) and "method" not in self.options
 
     def place(self, q: Any, v: Any = None) -> None:
         """Put the mechanism somewhere, at rest unless velocities are given; loops are closed near by.
