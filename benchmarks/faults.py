@@ -51,6 +51,7 @@ class Fault:
         return f"{self.file}: {self.old!r} -> {self.new!r}"
 
 
+LOOPS, PRINTED = ("tests/algebra/test_scan.py",), ("tests/printing/test_printed_loops.py",)
 OPERATORS = ("tests/printing/test_operators.py",)
 MEANING = ("tests/test_meaning.py",)
 READ = ("tests/test_meaning.py::test_models_of_the_grammar_are_read_as_what_they_are",)
@@ -91,6 +92,29 @@ FAULTS = (
         "batch[axis] * k // pieces for k in range(pieces)",
         ("tests/native/test_kernel_calls.py",),
     ),
+    Fault(
+        "native/llvm/loop.py",
+        "select i1 %fresh, i64 {turns.hold}, i64 %held",
+        "select i1 %fresh, i64 2, i64 %held",
+        LOOPS,
+    ),
+    Fault(
+        "native/llvm/transfer.py",
+        "select i1 %beyond, i64 %last, i64 %whole",
+        "select i1 %beyond, i64 0, i64 %whole",
+        LOOPS,
+    ),
+    Fault("tracing/cost.py", "if others <= reached:", "if True:", LOOPS),
+    Fault("tracing/loops.py", "made = [[going.select(x, 0) for x in own] for own in made]", "", LOOPS),
+    Fault("tracing/derivatives.py", "fresh = phase > hold - 1.5", "fresh = phase > hold - 0.5", LOOPS),
+    Fault("tracing/derivatives.py", "due = phase > scan.every - 1.5", "due = phase > scan.every - 2.5", LOOPS),
+    Fault(
+        "printing/c_family.py",
+        "f'{count - 1} - {number}' if scan.reverse",
+        "f'{count} - {number}' if scan.reverse",
+        PRINTED,
+    ),
+    Fault("printing/c_family.py", "(x < n - 1 ? (int)x : n - 1)", "(int)x", PRINTED),
     Fault(
         "tracing/rules.py",
         "return neg(sin(a.args[0])) if a.op",

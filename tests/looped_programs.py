@@ -3,6 +3,7 @@
 import numpy as np
 
 from dalembert.algebra.loops import along, for_each, read_at, repeat, scan, write_at
+from dalembert.tracing.derivatives import jacobians
 from dalembert.tracing.trace import trace
 
 SIZE, SWEEPS, ROWS = 6, 9, 40
@@ -117,6 +118,26 @@ def scannings(batch, dtype=float):
     rng = np.random.default_rng(6)
     n = rng.integers(0, 130, batch).astype(dtype)
     return rng.uniform(-1, 1, (*batch, 40, 2)).astype(dtype), rng.uniform(-1, 1, (*batch, 50, 2)).astype(dtype), n
+
+
+def slopes():
+    """Gradients of a loop: rows given, and emitted, from the last to the first, of steps that some rows serve."""
+
+    def cost(U, T):
+        def step(x, total, u, T):
+            x = np.array([0.9 * x[0] + (x[1] * u[0]).sin(), 0.8 * x[1] + u[1]], dtype=object)
+            return (x, total + x @ x * read_at(T, 2 * u[0] + 3)), (x[0] * u[1],)
+
+        (_, total), (seldom,) = scan(step, (np.array([0.2, 0.4]), 0.0), (U,), (T,), hold=2, every=3)
+        return total + sum(seldom)
+
+    program = trace(cost, {"U": (30, 2), "T": (7,)}, "cost")
+    return jacobians(program, ["U", "T"])
+
+
+def steep(batch, dtype=float):
+    rng = np.random.default_rng(7)
+    return tuple(rng.uniform(-1, 1, (*batch, *shape)).astype(dtype) for shape in ((30, 2), (7,)))
 
 
 def mixtures(batch, dtype=float):

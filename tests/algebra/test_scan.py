@@ -226,6 +226,16 @@ def histogram(U, x, gain):
     return table @ table + s + news @ news
 
 
+def looked_up(U, x, gain):
+    """The same array row by row and by computed index."""
+
+    def step(x, u, U):
+        return (x * (0.97 + 0.03 * gain) + 0.1 * read_at(U[:, 1], 70 + 30 * x[0]) * np.array([u[0], 1.0]),), ()
+
+    (x,), () = scan(step, (x,), (U,), (U,))
+    return x @ x
+
+
 def nested(U, x, gain):
     def outer(x, rows, gain):
         (x,), (inner, squares) = scan(pendulum, (x,), (rows,), (gain,))
@@ -235,7 +245,7 @@ def nested(U, x, gain):
     return x @ x + sum(squares) + rows[2, 7, 1] + rows[1, 0, 0] * rows[0, 3, 1]
 
 
-@pytest.mark.parametrize("function", [cost, held_and_seldom, stopping, histogram, nested])
+@pytest.mark.parametrize("function", [cost, held_and_seldom, stopping, histogram, looked_up, nested])
 @pytest.mark.parametrize("checkpoints", [False, True])
 def test_derivatives_pass_through_scans(function, checkpoints, monkeypatch):
     if checkpoints:

@@ -108,7 +108,9 @@ def agree(make, quantity, options, real, tmp_path, room=SHARED_BYTES, of=None):
     return source.source
 
 
-@pytest.mark.parametrize(("which", "arguments"), [("wanderer", "wanderings"), ("scanner", "scannings")])
+@pytest.mark.parametrize(
+    ("which", "arguments"), [("wanderer", "wanderings"), ("scanner", "scannings"), ("slopes", "steep")]
+)
 @pytest.mark.parametrize("real", ["double", "float"])
 def test_emulated_loops_agree(real, which, arguments, tmp_path):
     program, arrays = optimise(getattr(looped_programs, which)()), getattr(looped_programs, arguments)((45,))

@@ -25,6 +25,7 @@ CASES = {
     "mixed": (looped_programs.mixer, looped_programs.mixtures),
     "wander": (looped_programs.wanderer, looped_programs.wanderings),
     "scanned": (looped_programs.scanner, looped_programs.scannings),
+    "cost": (looped_programs.slopes, looped_programs.steep),
 }
 BITS = 1e-12
 """What other roundings of functions may make of hundreds of contracting steps."""

@@ -250,9 +250,8 @@ class Kernel:
 
     def _is_apart(self, inputs: tuple[Any, ...], out: Any) -> bool:
         """Whether no output shares memory with an input of another core rank, which NumPy takes for the same states."""
-        direct = (self._compiled or self.compiled).direct
         return not any(
-            (direct or len(port.shape) != len(written.shape)) and isinstance(y, ndarray) and np.may_share_memory(x, y)
+            len(port.shape) != len(written.shape) and isinstance(y, ndarray) and np.may_share_memory(x, y)
             for written, y in zip(self.outputs, out if isinstance(out, tuple) else (out,))
             for port, x in zip(self.inputs, inputs)
         )

@@ -390,7 +390,7 @@ class _ArrayAdjoint(NamedTuple):
 
     def added(self, like: Memory, start: Memory | None = None) -> Memory:
         """The sum, added to an array or to none."""
-        graph, whole = like.graph, [*([start] if start else []), *self.whole]
+        graph, whole = like.graph, [*([] if start is None else [start]), *self.whole]
         single = self.single
         if not whole:  # what is known to be apart needs no addition
             apart: dict[int, Expr] = {}
