@@ -20,7 +20,7 @@ BEFORE = r"""
 #include <ucontext.h>
 using std::fma;
 struct Place { unsigned x; };
-static Place threadIdx, blockIdx, gridDim;
+static Place threadIdx, blockIdx, gridDim, blockDim;
 struct alignas(16) int4 { int x, y, z, w; };
 #define __device__
 #define __global__
@@ -108,7 +108,7 @@ static bool block(int threads)
 
 extern "C" int launch(void **arrays, unsigned shared, long long n, int blocks, int threads)
 {
-    given = arrays; flags = shared; count = n; gridDim.x = blocks;
+    given = arrays; flags = shared; count = n; gridDim.x = blocks; blockDim.x = threads;
     for (int b = 0; b < blocks; ++b) {
         blockIdx.x = b;
         for (auto &x : memory) x = NAN;
@@ -185,7 +185,7 @@ extern "C" void run({real} **a, long long n, long long count, int blocks, int th
             {source.kernel}({given}, {1 << ports}u, n, 0, count, count + 1, count + 1, 1);
 }}
 """
-        whole = "\n".join([BEFORE, "static Place blockDim;", room, text, run])
+        whole = "\n".join([BEFORE, room, text, run])
         (folder / "steps.cpp").write_text(whole.replace("#define __align__(n)", "#define __align__(n) alignas(n)"))
         command = ["g++", "-std=c++17", "-O1", "-w", "-mfma", "-fPIC", "-shared", "steps.cpp", "-o", "steps.so"]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True)

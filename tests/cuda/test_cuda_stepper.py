@@ -10,8 +10,8 @@ import pytest
 import dalembert as da
 from contact import scenes
 from dalembert.algebra import scalar
-from dalembert.cuda.launch import REALS
-from dalembert.cuda.recurrence import CudaRecurrence, block_shape, stepper_source
+from dalembert.cuda.launch import REALS, block_shape
+from dalembert.cuda.recurrence import CudaRecurrence, stepper_source
 from dalembert.cuda.tuning import NEAR_BYTES, SMALL_SHARED_BYTES, WARP
 from dalembert.errors import ArgumentError
 from dalembert.simulation.stabiliser import stabilised

@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.cuda.arrays import cupy
 from dalembert.cuda.source import CudaSource
-from dalembert.cuda.tuning import PLAIN_SHARED_BYTES, RESERVED_BYTES
+from dalembert.cuda.tuning import PLAIN_SHARED_BYTES, RESERVED_BYTES, WARP
 from dalembert.errors import CompilerError, DeviceError
 from dalembert.printing.c_family import Real
 
@@ -61,9 +61,24 @@ class Launch:
             shared: bit k says that input k has one value for all states.
         """
         source = self.source
-        grid = min(-(-count // source.states), self._blocks)
+        grid, threads = min(-(-count // source.states), self._blocks), source.threads
+        if source.warps and count:  # 4096 loops over 40 Panda linearisations: 0.61 instead of 1.38 ms on an H200
+            grid, threads = block_shape(count, threads, self._blocks)
         arguments = (*arrays, np.uint32(shared) if shared else NONE, count)  # an int is passed in 64 bits
-        self.function((grid,), (source.threads,), arguments, shared_mem=source.shared)
+        self.function((grid,), (threads,), arguments, shared_mem=source.shared)
+
+
+def block_shape(n: int, threads: int, blocks: int) -> tuple[int, int]:
+    """Blocks, and threads of each, for n states: all multiprocessors get the same share, in whole warps.
+
+    Args:
+        threads: the most of a block.
+        blocks: of that size are at work at the same time.
+    """
+    rounds = -(-n // (threads * blocks))
+    each = -(-n // (rounds * blocks))
+    threads = min(threads, -(-each // WARP) * WARP)
+    return min(-(-n // threads), blocks), threads
 
 
 def resident_blocks(function: Any, threads: int, shared: int, device: int) -> int:

@@ -29,7 +29,7 @@ import numpy as np
 
 from dalembert.cuda import arrays
 from dalembert.cuda.dialect import called, device_flavour
-from dalembert.cuda.launch import REALS, compiled, resident_blocks, shared_memory
+from dalembert.cuda.launch import REALS, block_shape, compiled, resident_blocks, shared_memory
 from dalembert.cuda.tuning import (
     FUNCTION_NODES,
     LAUNCH_NODES,
@@ -42,7 +42,6 @@ from dalembert.cuda.tuning import (
     STEP_NODES,
     TRAJECTORY_THREADS,
     WAITING_VALUES,
-    WARP,
 )
 from dalembert.errors import ArgumentError
 from dalembert.native.deferred import Deferred
@@ -349,19 +348,6 @@ def stepper_source(
         "",
     ]
     return StepperSource(kernel, "\n".join(text), threads, near * threads * width)
-
-
-def block_shape(n: int, threads: int, blocks: int) -> tuple[int, int]:
-    """Blocks, and threads of each, for n trajectories: all multiprocessors get the same share, in whole warps.
-
-    Args:
-        threads: the most of a block.
-        blocks: of that size are at work at the same time.
-    """
-    rounds = -(-n // (threads * blocks))
-    each = -(-n // (rounds * blocks))
-    threads = min(threads, -(-each // WARP) * WARP)
-    return min(-(-n // threads), blocks), threads
 
 
 def _at(inputs: list[tuple[str, Port]], name: str) -> str:

@@ -54,6 +54,7 @@ class CudaSource:
 
     Args:
         states: states that a block works on at a time.
+        warps: whether every warp works by itself, so that a block may have fewer threads.
     """
 
     function: str
@@ -62,6 +63,7 @@ class CudaSource:
     threads: int
     shared: int
     states: int
+    warps: bool = False
 
 
 def to_cuda(
@@ -128,4 +130,4 @@ def to_cuda(
     layout = TileLayout(rows, groups, len(program.inputs))
     text.append(kernel_text(layout, face, stages, kernel, real, threads, blocks))
     shared = layout.words * (threads // WARP) * width
-    return CudaSource(face.function, kernel, whole(), threads, shared, threads)
+    return CudaSource(face.function, kernel, whole(), threads, shared, threads, warps=True)

@@ -190,8 +190,8 @@ def kernel_text(
             *memory,
             f"    const int lane = threadIdx.x % {WARP};",
             *whole,
-            f"    const long long step = (long long)gridDim.x * {threads // WARP};",
-            f"    long long tile = (long long)blockIdx.x * {threads // WARP} + threadIdx.x / {WARP};",
+            f"    const long long step = (long long)gridDim.x * (blockDim.x / {WARP});",
+            f"    long long tile = (long long)blockIdx.x * (blockDim.x / {WARP}) + threadIdx.x / {WARP};",
             *(
                 [
                     "    int buffer = 0;",
