@@ -3,6 +3,7 @@
 import numpy as np
 
 from dalembert.algebra.loops import along, for_each, read_at, repeat, scan, write_at
+from dalembert.algebra.random import integers, uniform
 from dalembert.tracing.derivatives import jacobians
 from dalembert.tracing.trace import trace
 
@@ -88,6 +89,20 @@ def scanned(U, T, n):
     return x, pairs, histogram, before, y, ys[::-1], ways
 
 
+def drawn(seed, world):
+    """Random numbers: as a whole array, in one that is written, in rows, the same at every step, and many of them."""
+    block = integers((seed, world), 10, 4)
+
+    def count(k, histogram):
+        throw = integers((seed, k), 5, 4)
+        return (k + 1, write_at(histogram, throw[0], read_at(histogram, throw[0]) + 1)), (throw,)
+
+    (_, histogram), (throws,) = scan(count, (0, np.zeros(5)), steps=200)
+    again = repeat(lambda x: (x + integers(seed, 9),), (0,), 5)[0]
+    many = sum(integers((seed, world, 9), 1000, 100)), sum(uniform((seed, world), 11))
+    return block, write_at(block, seed, 77), histogram, throws, again, *many
+
+
 def problems(batch=(), seed=0):
     rng = np.random.default_rng(seed)
     root = rng.normal(size=(*batch, SIZE, SIZE))
@@ -112,6 +127,15 @@ def mixer():
 def scanner():
     """A loop of everything."""
     return trace(scanned, {"U": (40, 2), "T": (50, 2), "n": ()}, "scanned")
+
+
+def drawer():
+    """Random numbers, straight and in loops."""
+    return trace(drawn, {"seed": (), "world": ()}, "drawn")
+
+
+def drawings(batch, dtype=float):
+    return np.arange(np.prod(batch, dtype=int), dtype=dtype).reshape(batch), np.full(batch, 3, dtype)
 
 
 def scannings(batch, dtype=float):

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 import dalembert as da
+import looped_programs
 from dalembert.errors import ArgumentError, CompilerError, UnsupportedError
 from dalembert.native.llvm.target import LEVELS, SCALAR, Target
 from dalembert.proof.field import Field
@@ -74,6 +75,20 @@ def test_the_interpreter_gives_the_bits_of_numbers():
     found = evaluate(trace(numbers, KEY), [7, WORLDS, 3])
     for name, wanted in numbers(7, WORLDS, 3).items():
         np.testing.assert_allclose(found[name], wanted, rtol=0, atol=0 if name != "normal" else 1e-14)
+
+
+def test_many_worlds_on_several_threads_have_the_numbers_of_few():
+    worlds = np.arange(200_001)
+    kernel = da.kernel(lambda seed, world: da.random.uniform((seed, world), 3), {"seed": (), "world": ()})
+    np.testing.assert_array_equal(kernel(1, worlds), da.random.uniform((1, worlds), 3))
+
+
+def test_loops_draw_what_their_plain_steps_draw():
+    program, given = looped_programs.drawer(), looped_programs.drawings((7,))
+    wanted = [looped_programs.drawn(int(seed), int(world)) for seed, world in zip(*given)]
+    for run in (da.kernel(program), lambda *given: evaluate(program, given).values()):
+        for found, *each in zip(run(*given), *wanted):
+            np.testing.assert_allclose(found, each, rtol=1e-15)
 
 
 def test_every_part_of_a_key_counts():

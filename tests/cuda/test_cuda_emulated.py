@@ -108,9 +108,10 @@ def agree(make, quantity, options, real, tmp_path, room=SHARED_BYTES, of=None):
     return source.source
 
 
-@pytest.mark.parametrize(
-    ("which", "arguments"), [("wanderer", "wanderings"), ("scanner", "scannings"), ("slopes", "steep")]
-)
+LOOPED = [("wanderer", "wanderings"), ("scanner", "scannings"), ("slopes", "steep"), ("drawer", "drawings")]
+
+
+@pytest.mark.parametrize(("which", "arguments"), LOOPED)
 @pytest.mark.parametrize("real", ["double", "float"])
 def test_emulated_loops_agree(real, which, arguments, tmp_path):
     program, arrays = optimise(getattr(looped_programs, which)()), getattr(looped_programs, arguments)((45,))

@@ -193,3 +193,14 @@ def test_jax_arrays_come_back_as_jax_arrays(dynamics):
     found = dynamics.inverse_dynamics(*(jax.device_put(given[k]) for k in "qva"))
     assert isinstance(found, jax.Array)
     assert np.array_equal(np.asarray(found), plain)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_random_numbers_have_the_bits_of_numbers(dtype):
+    def numbers(seed, world):
+        return {"even": da.random.uniform((seed, world), 3), "whole": da.random.integers((seed, world), 1000, 5)}
+
+    found = da.kernel(numbers, {"seed": (), "world": ()}, device="cuda")(dtype(7), cupy.arange(5000, dtype=dtype))
+    wanted = numbers(7, np.arange(5000))
+    np.testing.assert_array_equal(cupy.asnumpy(found.whole), wanted["whole"])
+    np.testing.assert_array_equal(cupy.asnumpy(found.even), wanted["even"].astype(dtype))

@@ -26,6 +26,7 @@ CASES = {
     "wander": (looped_programs.wanderer, looped_programs.wanderings),
     "scanned": (looped_programs.scanner, looped_programs.scannings),
     "cost": (looped_programs.slopes, looped_programs.steep),
+    "drawn": (looped_programs.drawer, looped_programs.drawings),
 }
 BITS = 1e-12
 """What other roundings of functions may make of hundreds of contracting steps."""
