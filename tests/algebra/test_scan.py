@@ -176,6 +176,26 @@ def test_arrays_are_carried_and_written_by_computed_index():
     assert np.array_equal(first[0], found[0]) and np.array_equal(first[1], before[0])
 
 
+def test_arrays_that_are_carried_keep_their_elements_once_a_lane_has_stopped():
+    """Each step costs as much as what it writes, however long the array is."""
+
+    def fill(array, k, x):
+        array = write_at(array, k, x * k)
+        return (write_at(array, k + 300, read_at(array, k)), k + 1, 1.5 * x), (), da.less(500, x)
+
+    def traced(x, n):
+        (array, k, x), () = scan(fill, (np.zeros(600), 0.0, x), steps=n, most=200)
+        return array, k
+
+    compiled = kernel(traced, {"x": (), "n": ()})
+    assert compiled.program.loops[0].step.executed < 30
+    x, n = np.array([1.0, 0.01, 3.0, 1e-9, 0.1]), np.array([40.0, 3, 0, 200, 100])
+    found, counts = compiled(x, n)
+    for k in range(5):
+        (wanted, taken, _), () = scan(fill, (np.zeros(600), 0.0, x[k]), steps=int(n[k]), most=200)
+        assert counts[k] == taken and np.allclose(found[k], wanted, rtol=1e-14)
+
+
 def test_programs_do_not_grow_with_the_horizon():
     def traced(U, x, gain):
         (x,), emitted = swings(U, x, gain)

@@ -193,14 +193,23 @@ def _arranged(
     tables = [list(inner.input(f"table_{k}", (home.size,))) for k, home in enumerate(homes)]
     before = [list(inner.input(f"store_{k}", (len(own),))) if stored[k] else [] for k, own in enumerate(start)]
     before = [own if stored[k] else _take(moving, start[k]) for k, own in enumerate(before)]
-    values = interpret(raw, [*before, *given, fixed, *tables], RULES, inner.constant, inner)
+    left = next(moving) if limited else None
+
+    def write(array: Any, index: Any, number: Any) -> Any:
+        """What is written once the loop has stopped is what is there."""
+        return RULES["write"](array, index, (left > 0).select(number, RULES["read"](array, index)))
+
+    operations = RULES | {"write": write} if limited else RULES
+    values = interpret(raw, [*before, *given, fixed, *tables], operations, inner.constant, inner)
     found = output_values(raw, values)
     ends, made = found[: len(start)], found[len(start) : len(found) - stops]
     operands = [x for k, own in enumerate(start) if not stored[k] for x in own]
-    if limited:
-        left = next(moving)
+    if left is not None:
         going = left > 0
-        ends = [[going.select(new, old) for new, old in zip(*pair)] for pair in zip(ends, before)]
+        ends = [
+            new if stored[k] and _is_written(raw, k) else [going.select(x, y) for x, y in zip(new, before[k])]
+            for k, new in enumerate(ends)
+        ]
         made = [[going.select(x, 0) for x in own] for own in made]
         rest = left - 1
         ends.append([(found[-1][0] > 0).select(0, rest) if stops else rest])
@@ -214,6 +223,14 @@ def _arranged(
     operands += [*scattered, *(own.array for own in rows), *homes]
     operands += [graph.memory(own) for k, own in enumerate(start) if stored[k]]
     return Scan(step, count, places, sum(stored), stops=limited), operands
+
+
+def _is_written(raw: Program, k: int) -> bool:
+    """Whether an array that is carried becomes what it was with other elements here and there."""
+    (node,) = raw.results[k][:1] if raw.is_array(k) else (-1,)
+    while node >= 0 and raw.nodes[node].op == "write":
+        node = raw.nodes[node].args[0]
+    return node >= 0 and raw.nodes[node] == ("table", (), float(k))
 
 
 def scan_program(graph: Graph, scan: Scan, operands: Sequence[Any]) -> tuple[list[Any], list[list[Any]]]:
