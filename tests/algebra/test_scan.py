@@ -434,3 +434,9 @@ def test_threads_and_pieces_of_a_batch_do_not_change_bits():
     assert np.array_equal(whole, compiled(*given, threads=3))
     pieces = [compiled(*(x[a : a + 59] for x in given)) for a in range(0, 523, 59)]
     assert np.array_equal(whole, np.concatenate(pieces))
+
+
+def test_a_run_in_pieces_ends_with_the_same_bits():
+    whole, half = (kernel(lambda U, x, gain: swings(U, x, gain)[0][0], SHAPES | {"U": (n, 2)}) for n in (150, 75))
+    U, x, gain = arguments((21,))
+    assert np.array_equal(whole(U, x, gain), half(U[:, 75:], half(U[:, :75], x, gain), gain))

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import looped_programs
-from dalembert.algebra.loops import for_each, repeat
+from dalembert.algebra.loops import along, for_each, repeat
 from dalembert.errors import ArgumentError
+from dalembert.formulations.scope import without_unused_inputs
 from dalembert.native.kernel import Kernel
 from dalembert.native.recurrence import Recurrence
 from dalembert.tracing import Port, cost, trace
@@ -145,6 +146,19 @@ def test_rows_are_traced_once_and_give_what_they_give_alone(mixer):
     assert np.array_equal(first, 2 * B) and np.array_equal(second, B[:, 0] - np.arange(4))
     with pytest.raises(ArgumentError, match="rows"):
         for_each(lambda b, k: (b,), (B, np.arange(3)))
+
+
+def test_inputs_that_a_loop_reads_row_by_row_are_used():
+    def total(unused, x, scale):
+        (y,), _ = along(lambda y, row: ((y * scale + row.sin() * row,), ()), (0.0,), (x,))
+        return y
+
+    program = trace(total, {"unused": (3,), "x": (150,), "scale": ()}, "total")
+    assert program.loops and program.elements_read == {*((1, k) for k in range(150)), (2, 0)}
+    small = without_unused_inputs(program)
+    assert [port.name for port in small.inputs] == ["x", "scale"]
+    x = np.random.default_rng(0).normal(size=150)
+    assert evaluate(small, (x, 0.5))["result"] == evaluate(program, (np.zeros(3), x, 0.5))["result"] != 0
 
 
 def test_nan_in_one_state_stays_there(solver):

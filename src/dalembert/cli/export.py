@@ -211,7 +211,7 @@ def _bytes(text: str | None) -> int | None:
 def _tell_idle(dynamics: Dynamics, quantity: str, frame: dict[str, str], addresses: Sequence[str]) -> None:
     """Warn of numbers that stay inputs and change nothing; another quantity with the same inputs may need them."""
     program = dynamics.kernel(quantity, **frame).program
-    used = {(program.inputs[node.args[0]].name, node.args[1]) for node in program.nodes if node.op == "input"}
+    used = {(program.inputs[port].name, element) for port, element in program.elements_read}
     for address in addresses:
         if ("parameters", dynamics.parameter_names.index(address)) in used:
             continue

@@ -99,13 +99,18 @@ class FunctionalUnit:
         for op, args, _ in self.compute.nodes:
             if op == "input":
                 reach.append(1 << args[1])
+            elif op == "table":
+                reach.append((1 << len(self.known)) - 1)
             else:
                 union = 0
                 for k in args if op != "const" else ():
                     union |= reach[k]
                 reach.append(union)
         size = len(self.known)
-        return [[k for k in range(size) if reach[node] >> k & 1] for node in self.compute.results[0]]
+        (nodes,) = self.compute.results
+        if self.compute.is_array(0):
+            nodes = nodes * self.compute.outputs[0].size
+        return [[k for k in range(size) if reach[node] >> k & 1] for node in nodes]
 
 
 # ---------------------------------------------------------------------------------------------------------------- names

@@ -364,6 +364,8 @@ def packed(program: Program, together: Sequence[str], last: Sequence[str]) -> Pr
     where = {name: k for k, name in enumerate(together)}
 
     def moved(node: Node) -> Node:
+        if node.op == "table":
+            return Node("table", (), float(place[int(node.value)]))
         if node.op != "input":
             return node
         name = program.inputs[node.args[0]].name

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from dalembert.errors import ArgumentError
 from dalembert.model.names import rate_name
 from dalembert.tracing.evaluate import inline
 from dalembert.tracing.graph import Expr, Graph
-from dalembert.tracing.program import Node, Program
+from dalembert.tracing.program import Program
 from dalembert.tracing.trace import program_of
 from dalembert.typesetting.names import called_after, distinct, identifier, unlike
 from dalembert.typesetting.notation import Print
@@ -248,14 +247,9 @@ def without_unused_inputs(program: Program, keep: Sequence[str] = ()) -> Program
     Args:
         keep: names of inputs that stay in any case.
     """
-    needed = {node.args[0] for node in program.nodes if node.op == "input"}
+    needed = {port for port, _ in program.elements_read}
     used = [k for k, port in enumerate(program.inputs) if k in needed or port.name in keep]
-    place = {port: k for k, port in enumerate(used)}
-    nodes = tuple(
-        Node("input", (place[node.args[0]], node.args[1])) if node.op == "input" else node for node in program.nodes
-    )
-    inputs = tuple(program.inputs[port] for port in used)
-    return replace(program, inputs=inputs, nodes=nodes)
+    return program.with_inputs([program.inputs[port] for port in used], {port: k for k, port in enumerate(used)})
 
 
 def with_inputs(scope: Scope, values: np.ndarray, replacements: Mapping[str, Any]) -> np.ndarray:

@@ -641,7 +641,7 @@ class Graph:
             elif own != home:
                 return None
             places.append(place)
-        if home is None or home in self.scattered:
+        if home is None or home in self.scattered or (isinstance(home, int) and self.inputs[home].size == 1):
             return None
         return (self.table(home) if isinstance(home, int) else home), places
 

@@ -193,7 +193,7 @@ def _arranged(
     tables = [list(inner.input(f"table_{k}", (home.size,))) for k, home in enumerate(homes)]
     before = [list(inner.input(f"store_{k}", (len(own),))) if stored[k] else [] for k, own in enumerate(start)]
     before = [own if stored[k] else _take(moving, start[k]) for k, own in enumerate(before)]
-    left = next(moving) if limited else None
+    left: Any = next(moving) if limited else None
 
     def write(array: Any, index: Any, number: Any) -> Any:
         """What is written once the loop has stopped is what is there."""

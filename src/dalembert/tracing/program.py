@@ -18,8 +18,8 @@ from __future__ import annotations
 import hashlib
 import math
 import struct
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
@@ -260,6 +260,28 @@ class Program:
         """How many operations are executed, those of a loop as often as it takes its step."""
         own = sum([op not in UNCOUNTED for op, _, _ in self.nodes])
         return own + sum(loop.count * loop.step.executed for loop in self.loops)
+
+    @property
+    def elements_read(self) -> frozenset[tuple[int, int]]:
+        """Which elements of which inputs it reads: number and place; of an array that it reads as a whole, all."""
+        own = {(node.args[0], node.args[1]) for node in self.nodes if node.op == "input"}
+        whole = (int(node.value) for node in self.nodes if node.op == "table")
+        return frozenset(own).union(*([(k, e) for e in range(self.inputs[k].size)] for k in whole))
+
+    def with_inputs(self, inputs: Sequence[Port], place: Mapping[int, int]) -> Program:
+        """The same program with other inputs.
+
+        Args:
+            inputs: all of them.
+            place: of those that are read, by their number now.
+        """
+
+        def moved(node: Node) -> Node:
+            if node.op == "input":
+                return Node("input", (place[node.args[0]], node.args[1]))
+            return Node("table", (), float(place[int(node.value)])) if node.op == "table" else node
+
+        return replace(self, inputs=tuple(inputs), nodes=tuple(map(moved, self.nodes)))
 
     def is_array(self, output: int) -> bool:
         """Whether an output is an array as a whole, and not one number after the other."""
