@@ -246,7 +246,7 @@ def make_plan(
         functions = [i for i in functions if code[i][0] in FUNCTIONS]
         for kind in dict.fromkeys(FUNCTIONS[code[i][0]] for i in functions):
             steps.append((kind, [i for i in functions if FUNCTIONS[code[i][0]] == kind]))
-    return _allocate(program, code, constants, steps, inputs, size, chunk, tables or {}, direct, stores)
+    return _Allocation(program, code, constants, steps, inputs, size, chunk, tables or {}, direct, stores).plan()
 
 
 def _where_they_are(program: Program) -> tuple[dict[int, Home], dict[int, int]]:
@@ -380,210 +380,233 @@ def _runs(values: list[int], code: dict[int, Code]) -> Iterator[list[int]]:
         yield from (groups[key] for key in sorted(groups))
 
 
-def _allocate(
-    program: Program,
-    code: dict[int, Code],
-    constants: dict[int, float],
-    steps: list[tuple[str, list[int]]],
-    inputs: Sequence[Sequence[int]],
-    size: int,
-    chunk: int,
-    tables: Mapping[int, Home],
-    direct: Mapping[int, int],
-    carried_arrays: Sequence[Home],
-) -> BlockPlan:
-    """Give a slot to every value that outlives the step it is computed in; reuse slots of values no longer needed."""
-    nodes, sizes = program.nodes, program.array_sizes
-    slots = {i: inputs[n.args[0]][n.args[1]] for i, n in enumerate(nodes) if n.op == "input"}
-    elements: dict[int, dict[int, int]] = {}  # of each loop, by place
-    parts: dict[int, list[tuple[int, int]]] = {}  # of each array: elements that are read at a known index, and which
-    for i, node in enumerate(nodes):
-        if node.op == "element":
-            elements.setdefault(node.args[0], {})[int(node.value)] = i
-        elif node.op == "read" and node.args[1] in constants:
-            parts.setdefault(node.args[0], []).append((i, int(constants[node.args[1]])))
+class _Allocation:
+    """Gives a slot to every value that outlives the step it is computed in; reuses slots of values no longer needed.
 
-    dies: dict[int, int] = {}
-    for k, (_, values) in enumerate(steps):
-        for i in values:
-            for a in code[i][1]:
-                dies[a] = k
-    called: set[int] = set()
-    for kind, values in steps:
-        if kind != "arithmetic":
-            called.update(*[code[i][1] for i in values])
-    whole = {k: program.results[k][0] for k in range(len(program.outputs)) if program.is_array(k)}
-    result = set().union(*(row for k, row in enumerate(program.results) if k not in whole))
+    Args:
+        program: what is planned.
+        code: of its operations.
+        constants: its known numbers.
+        steps: kinds, and the operations of each.
+        inputs: for each input the slots of its elements.
+        size: number of slots that are taken already.
+        chunk: the largest number of operations compiled as one function.
+        tables: where inputs lie that are arrays.
+        direct: arrays that are made where the caller has them, with the number of the argument.
+        stores: those of the tables that may be changed.
+    """
 
-    fill = {}
-    for i in sorted((called | result) & constants.keys()):  # constants have a slot only where memory is asked for
-        slots[i] = size
-        fill[size] = constants[i]
-        size += 1
-    aliases = {i for own in parts.values() for i, _ in own}
-    for i in sorted(result - slots.keys() - aliases):  # results stay until they are stored
-        slots[i] = size
-        size += 1
+    def __init__(
+        self,
+        program: Program,
+        code: dict[int, Code],
+        constants: dict[int, float],
+        steps: list[tuple[str, list[int]]],
+        inputs: Sequence[Sequence[int]],
+        size: int,
+        chunk: int,
+        tables: Mapping[int, Home],
+        direct: Mapping[int, int],
+        stores: Sequence[Home],
+    ):
+        self.program, self.code, self.constants, self.steps = program, code, constants, steps
+        self.size, self.chunk, self.tables, self.direct = size, chunk, tables, direct
+        nodes, self.sizes = program.nodes, program.array_sizes
+        self.slots = {i: inputs[n.args[0]][n.args[1]] for i, n in enumerate(nodes) if n.op == "input"}
+        self.elements: dict[int, dict[int, int]] = {}  # of each loop, by place
+        self.rows: dict[int, dict[int, int]] = {}  # of each loop, by place
+        self.parts: dict[int, list[tuple[int, int]]] = {}  # of each array: elements read at a known index, and which
+        self.homes: dict[int, Home] = {}
+        for i, (op, args, value) in enumerate(nodes):
+            if op == "element":
+                self.elements.setdefault(args[0], {})[int(value)] = i
+            elif op == "rows":
+                self.rows.setdefault(args[0], {})[int(value)] = i
+            elif op == "read" and args[1] in constants:
+                self.parts.setdefault(args[0], []).append((i, int(constants[args[1]])))
+            elif op == "table":
+                port = int(value)
+                self.homes[i] = tables[port] if port in tables else Home(inputs[port][0], self.sizes[i])
+            elif op == "data":
+                self.homes[i] = Home(-1, self.sizes[i], program.tables[int(value)])
+        self.dies = {a: k for k, (_, values) in enumerate(steps) for i in values for a in code[i][1]}
+        self.whole = {k: row[0] for k, row in enumerate(program.results) if program.is_array(k)}
+        self.result = set().union(*(row for k, row in enumerate(program.results) if k not in self.whole))
+        self.fill: dict[int, float] = {}
+        self._keep()
+        self.waste = self.region(1)
+        self.zero = self.region(1) if any(loop.stops for loop in program.loops) else -1
+        if self.zero >= 0:
+            self.fill[self.zero] = 0.0
+        self.free: list[int] = []
+        self.dying: list[list[int]] = [[] for _ in steps]
+        self.planned: list[PlanStep] = []
+        self.changed = written_in_place(program, {k for k, found in tables.items() if found in stores})
 
-    waste, size = size, size + 1
-    zero = size if any(loop.stops for loop in program.loops) else -1
-    if zero >= 0:
-        fill[zero] = 0.0
-        size += 1
-    free: list[int] = []
-    dying: list[list[int]] = [[] for _ in steps]
-    planned: list[PlanStep] = []
-    homes: dict[int, Home] = {}
-    for i, (op, _, value) in enumerate(nodes):
-        if op == "table":
-            port = int(value)
-            homes[i] = tables[port] if port in tables else Home(inputs[port][0], sizes[i])
-        elif op == "data":
-            homes[i] = Home(-1, sizes[i], program.tables[int(value)])
+    def _keep(self) -> None:
+        """Slots of constants and results, which stay; constants have one only where memory is asked for."""
+        called: set[int] = set()
+        for kind, values in self.steps:
+            if kind != "arithmetic":
+                called.update(*[self.code[i][1] for i in values])
+        for i in sorted((called | self.result) & self.constants.keys()):
+            self.slots[i] = self.region(1)
+            self.fill[self.slots[i]] = self.constants[i]
+        aliases = {i for own in self.parts.values() for i, _ in own}
+        for i in sorted(self.result - self.slots.keys() - aliases):
+            self.slots[i] = self.region(1)
 
-    def slot(i: int, k: int) -> int:
-        nonlocal size
-        if i not in slots:
-            slots[i] = free.pop() if free else size
-            size = max(size, slots[i] + 1)
-            dying[dies.get(i, k)].append(slots[i])
-        return slots[i]
+    def slot(self, i: int, k: int) -> int:
+        """The slot of a value that is computed in step k."""
+        if i not in self.slots:
+            self.slots[i] = self.free.pop() if self.free else self.region(1)
+            self.dying[self.dies.get(i, k)].append(self.slots[i])
+        return self.slots[i]
 
-    def region(count: int) -> int:
-        nonlocal size
-        size += count
-        return size - count
+    def region(self, count: int) -> int:
+        """The first of so many fresh slots."""
+        self.size += count
+        return self.size - count
 
-    def home(i: int, given: Home | None = None) -> Home:
+    def home(self, i: int, given: Home | None = None) -> Home:
         """Where an array that is made now lies, and its elements with it."""
-        homes[i] = given or Home(region(sizes[i]), sizes[i])
-        for part, place in parts.get(i, ()):
-            slots[part] = homes[i].slot + place
-        return homes[i]
+        found = self.homes[i] = given or Home(self.region(self.sizes[i]), self.sizes[i])
+        for part, place in self.parts.get(i, ()):
+            self.slots[part] = found.slot + place
+        return found
 
-    def repeat(i: int, k: int) -> Repeat:
-        nonlocal size
-        scan = program.loops[int(nodes[i].value)]
-        own = elements.get(i, {})  # nobody asks for some
-        carried = [slot(own.get(j, -1 - j), k) for j in range(scan.carried)]
+    def plan(self) -> BlockPlan:
+        """Everything in order."""
+        for k, (kind, values) in enumerate(self.steps):
+            if kind == "arithmetic":
+                lasting = [i for i in values if i in self.result or self.dies.get(i, k) > k]
+                self.planned.append(Chunk(values, {i: self.slot(i, k) for i in lasting}))
+            elif kind == "rolled":
+                self._roll(values, k)
+            elif kind == "loop":
+                self.planned += [self._repeat(i, k) for i in values]
+            elif kind in ("pack", "write", "read"):
+                self._move(kind, values, k)
+            else:
+                self._call(kind, values, k)
+            self.free.extend(self.dying[k])
+        return self._finished()
+
+    def _roll(self, values: list[int], k: int) -> None:
+        last = self.planned[-1] if self.planned else None
+        rolled = last if isinstance(last, Rolled) else Rolled(array("i"), 0, 0)
+        if rolled is not last:
+            self.planned.append(rolled)
+        row = [ROLLED[self.code[values[0]][0]][0], len(values)]
+        for i in values:
+            row.append(self.slot(i, k))
+            row += [self.slots[a] for a in self.code[i][1]]
+        rolled.table.fromlist(row)
+        rolled.runs += 1
+        rolled.length += len(values)
+
+    def _move(self, kind: str, values: list[int], k: int) -> None:
+        """Arrays that are put together, written and read."""
+        code, slots, homes = self.code, self.slots, self.homes
+        if kind == "pack":
+            self.planned += [Copy([slots[a] for a in code[i][1]], self.home(i).slot) for i in values]
+        elif kind == "write":
+            for i in values:
+                before, index, number = code[i][1]
+                place = self.home(i, homes[before]) if i in self.changed else self.home(i)
+                self.planned.append(Scatter(homes[before], slots[index], slots[number], place.slot))
+        else:
+            reads = [(homes[code[i][1][0]], slots[code[i][1][1]], self.slot(i, k)) for i in values]
+            self.planned.append(Gather(reads))
+
+    def _call(self, kind: str, values: list[int], k: int) -> None:
+        """Calls of one function."""
+        code, slots = self.code, self.slots
+        rows: list[tuple[int, ...]] = []
+        if kind == "draw":
+            drawn = [(self.home(i).slot, code[i][1]) for i in values]
+            rows = [(*(slots[a] for a in args), *range(at, at + 4)) for at, args in drawn]
+        elif kind == "sincos":
+            wanted: dict[int, tuple[list[int], list[int]]] = {}
+            for i in values:
+                op, (a,) = code[i]
+                wanted.setdefault(a, ([], []))[op == "cos"].append(self.slot(i, k))
+            for a, (sines, cosines) in wanted.items():
+                for sine, cosine in zip_longest(sines, cosines):  # both are computed even if one is wanted
+                    ends = (self.waste if x is None else x for x in (sine, cosine))
+                    rows.append((slots[a], *ends))
+        else:
+            rows = [(*(slots[a] for a in code[i][1]), self.slot(i, k)) for i in values]
+        self.planned.append(Calls(kind, rows))
+
+    def _repeat(self, i: int, k: int) -> Repeat:
+        scan, slots, homes = self.program.loops[int(self.program.nodes[i].value)], self.slots, self.homes
+        own, rows = self.elements.get(i, {}), self.rows.get(i, {})  # nobody asks for some
+        carried = [self.slot(own.get(j, -1 - j), k) for j in range(scan.carried)]
         for j in range(scan.carried):
             slots.pop(-1 - j, None)
-        start, held, given, still, before = scan.split(code[i][1])
-        arrays = {int(nodes[j].value): j for j in rows_of.get(i, ())}
-        ends = []
+        start, held, given, still, before = scan.split(self.code[i][1])
+        ends: list[Home | None] = []
         for j, count in enumerate(scan.sizes):
-            node = arrays.get(j, -1)
-            out = Home(-1, count, argument=direct[node]) if node in direct else None
-            ends.append(home(node, out) if node >= 0 else None)
-        taken = [range(region(width), size) for width in scan.widths]
-        stores = [found or Home(region(sizes[a]), sizes[a]) for found, a in zip(ends[len(scan.made) :], before)]
+            node = rows.get(j, -1)
+            out = Home(-1, count, argument=self.direct[node]) if node in self.direct else None
+            ends.append(self.home(node, out) if node >= 0 else None)
+        taken = [range(self.region(width), self.size) for width in scan.widths]
+        made = len(scan.made)
+        stores = [x or Home(self.region(self.sizes[a]), self.sizes[a]) for x, a in zip(ends[made:], before)]
         known = [homes[a] for a in still] + stores
         first = 2 + len(given)
-        tables = {first + j: found for j, found in enumerate(known)}
         numbers = {node.args[0] for node in scan.step.nodes if node.op == "input"}
-        whole_rows = []  # arrays that are read by the step as numbers, too
+        take = [(homes[a], at, stride, len(to), to[0]) for a, (at, stride), to in zip(given, scan.given, taken)]
         places = []
         for j, found in enumerate(known):
             at = found.slot
-            if at < 0 and first + j in numbers:
-                at = region(found.size)
-                whole_rows.append((found, 0, 0, found.size, at))
+            if at < 0 and first + j in numbers:  # read by the step as numbers, too
+                at = self.region(found.size)
+                take.append((found, 0, 0, found.size, at))
             places.append(range(at, at + found.size))
-        plan = make_plan(
-            scan.step, chunk, [carried, [slots[a] for a in held], *taken, *places], size, tables, stores=stores
-        )
-        dying[k] += [*range(size, plan.size), *(x for own in taken for x in own)]
-        size = plan.size
-        after = [plan.arrays[1 + len(scan.made) + j] for j in range(scan.stores)]
+        inputs = [carried, [slots[a] for a in held], *taken, *places]
+        tables = {first + j: found for j, found in enumerate(known)}
+        plan = make_plan(scan.step, self.chunk, inputs, self.size, tables, stores=stores)
+        self.dying[k] += [*range(self.size, plan.size), *(x for to in taken for x in to)]
+        self.size = plan.size
+        after = [plan.arrays[1 + made + j] for j in range(scan.stores)]
         for j, found in enumerate(after):  # arrays that change places
             if found in stores and found != stores[j]:
-                after[j] = Home(region(found.size), found.size)
+                after[j] = Home(self.region(found.size), found.size)
                 plan.steps.append(Copy(found, after[j].slot))
-        give = []
-        for j in range(len(scan.made)):
-            target = ends[j]
-            if target:
-                give.append((plan.arrays.get(1 + j) or list(plan.results[1 + j]), target))
         return Repeat(
             plan,
             scan,
             [(slots[a], x) for a, x in zip(start, carried)],
             [(old, new) for old, new in zip(plan.results[0], carried) if old != new],
-            [(homes[a], at, stride, len(to), to[0]) for a, (at, stride), to in zip(given, scan.given, taken)]
-            + whole_rows,
-            give,
-            zero,
+            take,
+            [(plan.arrays.get(1 + j) or list(plan.results[1 + j]), end) for j, end in enumerate(ends[:made]) if end],
+            self.zero,
             [(homes[a], x, new) for a, x, new in zip(before, stores, after)],
             carried[-1] if scan.stops else -1,
         )
 
-    rows_of: dict[int, list[int]] = {}
-    for i, node in enumerate(nodes):
-        if node.op == "rows":
-            rows_of.setdefault(node.args[0], []).append(i)
-
-    changed = written_in_place(program, {k for k, found in tables.items() if found in carried_arrays})
-    for k, (kind, values) in enumerate(steps):
-        if kind == "arithmetic":
-            lasting = [i for i in values if i in result or dies.get(i, k) > k]
-            planned.append(Chunk(values, {i: slot(i, k) for i in lasting}))
-        elif kind == "rolled":
-            last = planned[-1] if planned else None
-            rolled = last if isinstance(last, Rolled) else Rolled(array("i"), 0, 0)
-            if rolled is not last:
-                planned.append(rolled)
-            row = [ROLLED[code[values[0]][0]][0], len(values)]
-            for i in values:
-                row.append(slot(i, k))
-                row += [slots[a] for a in code[i][1]]
-            rolled.table.fromlist(row)
-            rolled.runs += 1
-            rolled.length += len(values)
-        elif kind == "loop":
-            planned += [repeat(i, k) for i in values]
-        elif kind == "pack":
-            planned += [Copy([slots[a] for a in code[i][1]], home(i).slot) for i in values]
-        elif kind == "write":
-            for i in values:
-                before, index, number = code[i][1]
-                place = home(i, homes[before]) if i in changed else home(i)
-                planned.append(Scatter(homes[before], slots[index], slots[number], place.slot))
-        elif kind == "read":
-            planned.append(Gather([(homes[code[i][1][0]], slots[code[i][1][1]], slot(i, k)) for i in values]))
-        elif kind == "draw":
-            drawn = [(home(i).slot, code[i][1]) for i in values]
-            planned.append(Calls(kind, [(*(slots[a] for a in args), *range(at, at + 4)) for at, args in drawn]))
-        elif kind == "sincos":
-            wanted: dict[int, tuple[list[int], list[int]]] = {}
-            for i in values:
-                op, (a,) = code[i]
-                wanted.setdefault(a, ([], []))[op == "cos"].append(slot(i, k))
-            rows: list[tuple[int, ...]] = []
-            for a, (sines, cosines) in wanted.items():
-                for sine, cosine in zip_longest(sines, cosines):  # both are computed even if one is wanted
-                    rows.append((slots[a], waste if sine is None else sine, waste if cosine is None else cosine))
-            planned.append(Calls(kind, rows))
-        else:
-            planned.append(Calls(kind, [(*(slots[a] for a in code[i][1]), slot(i, k)) for i in values]))
-        free.extend(dying[k])
-    arrays: dict[int, Home] = {}
-    results: list[Sequence[int]] = []
-    for k, nodes_of in enumerate(program.results):
-        if k not in whole:
-            results.append([slots[i] for i in nodes_of])
-            continue
-        found = homes[nodes_of[0]]
-        if found.slot < 0 and nodes_of[0] not in direct:
-            found = Home(region(found.size), found.size)
-            planned.append(Copy(homes[nodes_of[0]], found.slot))
-        arrays[k] = found
-        results.append(range(found.slot, found.slot + found.size) if found.slot >= 0 else range(0))
-    outside = [
-        *(home for home in tables.values() if home.argument >= 0),
-        *(arrays[k] for k in whole if whole[k] in direct),
-    ]
-    bits = {i: struct.pack("<d", value) for i, value in constants.items()}  # distinguishes 0 from -0
-    places = {b: k for k, b in enumerate(dict.fromkeys(bits.values()))}
-    numbers = {i: places[b] for i, b in bits.items()}
-    table = [struct.unpack("<d", b)[0] for b in places]
-    return BlockPlan(code, constants, slots, planned, results, arrays, numbers, table, fill, size, outside)
+    def _finished(self) -> BlockPlan:
+        arrays: dict[int, Home] = {}
+        results: list[Sequence[int]] = []
+        for k, row in enumerate(self.program.results):
+            if k not in self.whole:
+                results.append([self.slots[i] for i in row])
+                continue
+            found = self.homes[row[0]]
+            if found.slot < 0 and row[0] not in self.direct:
+                found = Home(self.region(found.size), found.size)
+                self.planned.append(Copy(self.homes[row[0]], found.slot))
+            arrays[k] = found
+            results.append(range(found.slot, found.slot + found.size) if found.slot >= 0 else range(0))
+        outside = [home for home in self.tables.values() if home.argument >= 0]
+        outside += [arrays[k] for k in self.whole if self.whole[k] in self.direct]
+        bits = {i: struct.pack("<d", value) for i, value in self.constants.items()}  # distinguishes 0 from -0
+        places = {b: k for k, b in enumerate(dict.fromkeys(bits.values()))}
+        numbers = {i: places[b] for i, b in bits.items()}
+        table = [struct.unpack("<d", b)[0] for b in places]
+        return BlockPlan(
+            self.code, self.constants, self.slots, self.planned, results, arrays, numbers, table, self.fill, self.size,
+            outside,
+        )  # fmt: skip
