@@ -71,6 +71,10 @@ class WorkAccount:
             made: the step.
             t: how far it counts.
         """
+        if made.work is not None:
+            if not self.idle:
+                self.total += made.work * (t - made.t0) / (made.t1 - made.t0)
+            return None
         if made.dense is not None:
             return self.through(made.t0, t, made.state)
 

@@ -1,10 +1,8 @@
-"""What simulate and rollout do about contacts: which law, from which start; and one motion in steps."""
+"""What simulate and rollout do about contacts: which law, from which start, and what to doubt in the end."""
 
 from __future__ import annotations
 
-import time
 import warnings
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,28 +12,15 @@ from dalembert.dynamics.contacting import SOLVER, SWEEPS, solver_of, sweeps_of
 from dalembert.errors import ArgumentError, SimulationWarning, UnsupportedError
 from dalembert.model import WORLD, Ground
 from dalembert.model.singularity import idle_motions
-from dalembert.simulation.contact_history import STRIDE, UNCONVERGED, ContactHistory, ContactMeasures
+from dalembert.simulation.contact_history import STRIDE, UNCONVERGED, ContactHistory
 from dalembert.simulation.event_driven import METHOD as EVENT_DRIVEN
-from dalembert.simulation.failure import SimulationError, interrupted
-from dalembert.simulation.inputs import Fault, Inputs
-from dalembert.simulation.integrators import NOT_FINITE
-from dalembert.simulation.interpolation import Slopes
-from dalembert.simulation.stabiliser import Stabiliser
 from dalembert.simulation.steppers.rigid_contact import RigidContact
-from dalembert.simulation.trajectory import Trajectory
-from dalembert.text.progress import Progress
 
 METHOD = "semi-implicit-euler"
 """The method of fixed step in which rigid contacts are solved."""
 
 DEEP = 1e-3
 """A depth at the start, m, beyond which somebody must decide; less is what steps leave, and take away again."""
-
-MOST_SWEEPS = 10_000
-"""How far simulate goes on with a step whose contacts have not converged, where nobody chose the number of sweeps."""
-
-MOST_POLISHED = 64
-"""Rows up to which such a step is left to Newton's method in the end; with more, that takes long to compile."""
 
 LIFTS = 20
 """How often a lift is corrected: normals of curved grounds change with the position."""
@@ -187,7 +172,7 @@ def _length(x: float) -> str:
     return f"{x * 1e3:.3g} mm" if x < 1 else f"{x:.3g} m"
 
 
-def warn_doubtful(history: ContactHistory) -> None:
+def warn_doubtful(history: ContactHistory, stacklevel: int = 4) -> None:
     """Warn of motions whose contact forces violate the law noticeably, and of steps too long for the speeds."""
     longest, speed = (np.asarray(history.final[1][..., k]) for k in STRIDE)
     if longest.size and np.nanmax(longest, initial=0.0) > 1:
@@ -199,7 +184,7 @@ def warn_doubtful(history: ContactHistory) -> None:
             f"{longest[k]:.3g} times the thickness of bodies, or the size of bumps, that it could miss; "
             f"step={h / longest[k]:.2g} would see it",
             SimulationWarning,
-            stacklevel=4,
+            stacklevel=stacklevel,
         )
     worst = np.asarray(history.worst)
     bad = worst > UNCONVERGED
@@ -209,121 +194,5 @@ def warn_doubtful(history: ContactHistory) -> None:
             f"{count} steps whose contact forces violate the law by up to {np.nanmax(worst):.2g} m/s after the last "
             "sweep; give more sweeps=, a shorter step, or look at contacts.residual and contacts.converged",
             SimulationWarning,
-            stacklevel=4,
+            stacklevel=stacklevel,
         )
-
-
-def march(
-    system: Stabiliser,
-    law: RigidContact,
-    inputs: Inputs,
-    values: np.ndarray | None,
-    times: np.ndarray,
-    chosen: bool,
-    step: float,
-    x: np.ndarray,
-    hold: float | None,
-    progress: bool | None,
-    patient: bool,
-) -> Trajectory:
-    """One motion in steps with contacts.
-
-    Args:
-        law: how contacts are solved.
-        inputs: control and wrenches.
-        values: of the parameters, or None.
-        times: the first and last time, or all that the user wants.
-        chosen: whether the user chose them; else every step is kept.
-        step: the longest step, s.
-        x: state at the start.
-        hold: period of a digital controller, s, or None.
-        patient: go on with the sweeps of a step until it has converged, up to :data:`MOST_SWEEPS`, and then by
-            Newton's method.
-    """
-    dynamics, model = system.dynamics, system.mechanism
-    kernel = dynamics.kernel("contact_step", sweeps=law.sweeps, solver=law.solver)
-    nq = model.nq
-    q, v = x[:nq], x[nq:]
-    points, rows = len(dynamics.contacts.points), dynamics.contacts.count
-    impulses, known, of_points = np.zeros(rows), ContactMeasures(), np.zeros(3 * points)
-    last = () if values is None else (values,)
-    began, status, failed = time.perf_counter(), "finished", None
-    kept: list[tuple[Any, ...]] = []
-    done = 0.0  # work of the control
-    t0, used, periods, made, most, polished = float(times[0]), 0.0, 0, 0, law.sweeps, 0
-    bounds = times if chosen else times[[0, -1]]
-
-    def keep(t: float, h: float) -> None:
-        tau, loads = inputs.control(t, q, v), inputs.wrenches(t, q, v)
-        kept.append((t, q, v, tau, loads, impulses, [*known, *of_points], h, done))
-
-    try:
-        with Progress(f"simulating {model.name}", progress) as line:
-            for begin, end in pairwise(bounds):
-                count = max(1, int(np.ceil((end - begin) / step - 1e-9)))
-                h = float(end - begin) / count
-                for k in range(count):
-                    t = float(begin) + k * h
-                    if hold is not None and t >= t0 + periods * hold - 1e-9 * max(hold, abs(t)):
-                        inputs.hold(t, q, v)
-                        periods = int(np.floor((t - t0) / hold + 1e-6)) + 1
-                    if not kept:
-                        keep(t, h)
-                    tau = inputs.control(t, q, v)
-                    loads = (inputs.wrenches(t, q, v),) if dynamics.wrenches else ()
-                    start = impulses * (h / used) if used and used != h else impulses
-                    rest = (*loads, np.float64(h), np.float64(t), *last)
-                    found, swept = kernel(q, v, tau, start, *rest), law.sweeps
-                    while patient and swept < MOST_SWEEPS and found[3] > UNCONVERGED:
-                        found = kernel(q, v, tau, found[2], *rest)  # sweeps remember nothing but the impulses
-                        swept += law.sweeps
-                    if patient and found[3] > UNCONVERGED and law.law == "rigid" and rows <= MOST_POLISHED:
-                        newton = dynamics.kernel("contact_step", sweeps=law.sweeps, solver="newton")
-                        found = min(found, newton(q, v, tau, found[2], *rest), key=lambda x: float(x[3]))
-                        polished += 1
-                    most = max(most, swept)
-                    after = np.concatenate(found[:2])
-                    if not np.isfinite(after).all():
-                        here = dynamics.kernel("contact_points")(q, *last)[0]
-                        guess = (
-                            without_distance(dynamics, here) or "the step is too long, or the mass matrix is singular"
-                        )
-                        guess = f": {guess}"
-                        raise Fault(NOT_FINITE, t, q, v, guess=guess)
-                    if system.projects:
-                        after = system.projected(t + h, after)
-                    done += float(tau @ (v + after[nq:])) * h / 2  # as losses are those of mean velocities
-                    q, v, impulses = after[:nq], after[nq:], found[2]
-                    residual, forceful, slip, mode, losses, stride = (found[i] for i in (3, 4, 6, 7, 8, 9))
-                    known = known.after(float(residual), float(forceful), losses.tolist(), stride.tolist())
-                    of_points = np.concatenate([slip.ravel(), mode])
-                    used, made = h, made + 1
-                    now = float(end) if k == count - 1 else t + h
-                    if not chosen or k == count - 1:
-                        keep(now, h)
-                    if made % 256 == 0:
-                        line.update((now - t0) / (float(times[-1]) - t0), f"t = {now:.3g} s")
-    except Fault as fault:
-        failed, status = fault, "failed"
-    except KeyboardInterrupt:
-        status = "interrupted"
-    columns = [np.array([row[k] for row in kept]) for k in range(9)]
-    ts, qs, vs, taus, wrenches, pushes, report, steps, worked = columns
-    info = {
-        "method": METHOD, "law": law.law, "sweeps": law.sweeps, "most_sweeps": most, "polished": polished,
-        "solver": law.solver, "evaluations": made, "seconds": time.perf_counter() - began, "singular": (),
-    }  # fmt: skip
-    if hold is not None:
-        info |= {"hold": hold, "held_from": t0}
-    contacts = ContactHistory(dynamics, ts, qs, pushes, report, steps, (pushes[-1], report[-1]), values)
-    trajectory = Trajectory(
-        system, ts, qs, vs, taus.reshape(len(ts), model.nv), wrenches.reshape(len(ts), len(dynamics.wrenches), 6),
-        parameters=values, status=status, info=info, contacts=contacts, worked=worked,
-    )  # fmt: skip
-    trajectory.interpolant = Slopes(trajectory)
-    if failed is not None:
-        raise SimulationError(failed.message + failed.guess, failed.time, failed.q, failed.v, trajectory) from failed
-    warn_doubtful(contacts)
-    if status == "interrupted":
-        raise interrupted(f"simulation interrupted at t = {ts[-1]:.6g} s", trajectory)
-    return trajectory

@@ -111,7 +111,8 @@ HUGE = 1e100
 
 class IntegrationStep(NamedTuple):
     """From t0 to t1; ``state(t)`` gives x = [q; v] in between; ``dense`` is what to keep for later, if anything;
-    ``guess(t)``, if ``state`` is expensive, gives about (q, v) at less expense, or None.
+    ``guess(t)``, if ``state`` is expensive, gives about (q, v) at less expense, or None. ``work`` is what the control
+    does in the step, where the method says it.
     """
 
     t0: float
@@ -120,6 +121,7 @@ class IntegrationStep(NamedTuple):
     state: Callable[[float], np.ndarray]
     dense: Any
     guess: Callable[[float], tuple[np.ndarray, np.ndarray] | None] | None = None
+    work: float | None = None
 
 
 class Integrator(Protocol):
@@ -146,6 +148,9 @@ class Integrator(Protocol):
 
     def correct(self, x: np.ndarray) -> None:
         """Go on from a state close to the last one, such as its projection on the constraints."""
+
+    def projected(self, t: float, x: np.ndarray) -> np.ndarray:
+        """The state after a step as it should be: on the constraints, quaternions of unit length."""
 
 
 class Adaptive:
@@ -240,6 +245,10 @@ class Adaptive:
         if near and not system.projects:
             raise Fault("the constraints are about to lose rank, which only drift = 'projection' can pass", t, q, v)
         self.equations.near_singular = near
+
+    def projected(self, t: float, x: np.ndarray) -> np.ndarray:
+        """The state on the constraints, quaternions of unit length."""
+        return self.equations.system.projected(t, x)
 
     def forget(self) -> None:
         """Expect nothing of the next leg."""
@@ -338,6 +347,10 @@ class Fixed:
         self._done += 1
         self._x = x1
         return IntegrationStep(t0, t1, x1, state, None, guess)
+
+    def projected(self, t: float, x: np.ndarray) -> np.ndarray:
+        """The state on the constraints, quaternions of unit length."""
+        return self.equations.system.projected(t, x)
 
     def forget(self) -> None:
         """Expect nothing of the next leg; there is nothing to forget."""

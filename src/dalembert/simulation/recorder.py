@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -29,6 +30,7 @@ class Recorder:
         times: the first and last time, or all that the user wants.
         chosen: whether the user chose them; else every step is kept.
         dense: keep interpolants.
+        extra: what else to keep of every sample, asked when it is kept.
     """
 
     def __init__(
@@ -39,6 +41,7 @@ class Recorder:
         times: np.ndarray,
         chosen: bool,
         dense: bool,
+        extra: Callable[[], Any] | None = None,
     ):
         self.system, self.inputs, self.parameters = system, inputs, parameters
         self.times, self.chosen, self.dense = times, chosen, dense
@@ -50,6 +53,7 @@ class Recorder:
         self.events: list[Occurrence] = []
         self.discontinuities: list[Sample] = []
         self.work: list[float] = []
+        self.extra, self.extras = extra, list[Any]()
         self.account = WorkAccount(system, inputs, parameters)
         self._next = 0
         self._happened: Counter[Event] = Counter()
@@ -144,10 +148,13 @@ class Recorder:
         self.tau.append(tau)
         self.wrenches.append(wrenches)
         self.work.append(self.account.at(t))
+        if self.extra is not None:
+            self.extras.append(self.extra())
 
     def _replace(self, t: float, x: np.ndarray) -> None:
         for kept in (self.t, self.x, self.tau, self.wrenches, self.work):
             kept.pop()
+        del self.extras[len(self.t) :]
         self._keep(t, x)
 
     def trajectory(

@@ -6,7 +6,6 @@ import math
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,21 +15,22 @@ from dalembert.errors import ArgumentError, SimulationWarning, UnsupportedError
 from dalembert.kinematics.manifold import quaternion_places
 from dalembert.model.checks import real_array
 from dalembert.simulation.breaks import Breaks
-from dalembert.simulation.contacting import checked_start, contact_law, march
+from dalembert.simulation.contact_steps import ContactSteps
+from dalembert.simulation.contacting import checked_start, contact_law, warn_doubtful
+from dalembert.simulation.driver import drive, march, rhythm
 from dalembert.simulation.equations import KernelEquations
 from dalembert.simulation.event_driven import ATOL as EVENT_ATOL
 from dalembert.simulation.event_driven import METHOD as EVENT_DRIVEN
 from dalembert.simulation.event_driven import RTOL as EVENT_RTOL
 from dalembert.simulation.event_driven import follow
-from dalembert.simulation.events import Event, Watch, as_events
+from dalembert.simulation.events import Watch, as_events
 from dalembert.simulation.failure import SimulationError, interrupted
 from dalembert.simulation.inputs import Fault, Inputs
-from dalembert.simulation.integrators import DEFAULT_STEP, NO_MASS, NOT_FINITE, IntegrationStep, Integrator, integrator
-from dalembert.simulation.recorder import AT_ONCE, Recorder
+from dalembert.simulation.integrators import DEFAULT_STEP, integrator
+from dalembert.simulation.recorder import Recorder
 from dalembert.simulation.singularity import RankWatch
 from dalembert.simulation.stabiliser import Moving, Stabiliser, stabilised
 from dalembert.simulation.state import (
-    UNIT_LENGTH_SLACK,
     as_flag,
     as_parameters,
     as_position,
@@ -39,26 +39,8 @@ from dalembert.simulation.state import (
     as_velocity,
     tell_of_ranges,
 )
-from dalembert.simulation.stepping import recurrence
 from dalembert.simulation.trajectory import Trajectory
 from dalembert.text.progress import Progress
-
-CROWD, CROWD_TIME = 4, 1e-6
-"""So many events one after the other, each within so many seconds of the last, of short motions this part, and time has
-come to a stand.
-"""
-
-LONG = 3000
-"""Steps from which on compiling the loop pays."""
-
-CALL_TIME = 2e7
-"""Nanoseconds, by estimate, of one call of the compiled loop: after each Ctrl-C is heard."""
-
-SAMPLES = 10_000
-"""At most so many samples come from one call: they are lost if Ctrl-C comes while they are written down."""
-
-EVENT_MOMENT = 1e-9
-"""A moment later, s, of large times this part: there it is seen to which side an event that is zero moves."""
 
 
 def simulate(
@@ -185,11 +167,6 @@ def simulate(
     if not np.isfinite(given).all():
         raise ArgumentError(f"breakpoints are {given}; give finite times")
     if contact is not None:
-        if events is not None:
-            raise UnsupportedError(
-                "events are not looked for between the steps of a motion with contacts; contacts.mode and the samples "
-                "of the trajectory show what happened"
-            )
         if method == EVENT_DRIVEN:
             for name, value in (("hold", hold), ("step", step), ("breakpoints", len(given) or None)):
                 if value is not None:
@@ -212,30 +189,32 @@ def simulate(
                 stacklevel=2,
             )
         x[: model.nq] = checked_start(dynamics, x[: model.nq], values, as_flag("lift", lift))
-        longest = as_positive("step", DEFAULT_STEP if step is None else step, "s")
-        patient = sweeps is None and solver is None
-        return march(system, contact, inputs, values, times, chosen, longest, x, hold, progress, patient)
     equations = KernelEquations(system, inputs.control, inputs.wrenches if dynamics.wrenches else None, values)
-    jacobian = _jacobian(system, inputs, values) if inputs.constant else None
-    engine = integrator(equations, method, rtol, atol, max_step, step, jacobian, dynamics.dtype == np.float32)
+    engine: Any
+    if contact is not None:
+        length = as_positive("step", DEFAULT_STEP if step is None else step, "s")
+        engine = ContactSteps(equations, contact, inputs, values, length, sweeps is None and solver is None)
+    else:
+        jacobian = _jacobian(system, inputs, values) if inputs.constant else None
+        engine = integrator(equations, method, rtol, atol, max_step, step, jacobian, dynamics.dtype == np.float32)
     length = engine.step_length
     if length is not None and times[-1] - length == times[-1]:
         raise ArgumentError(f"step = {length!r} s is so short that time would not advance at t = {times[-1]:.6g} s")
-    recorder = Recorder(system, inputs, values, times, chosen, dense)
+    recorder = Recorder(system, inputs, values, times, chosen, dense, None if contact is None else engine.kept)
     began = time.perf_counter()
     status, failed = "finished", None
     watch, ranks = Watch(as_events(events)), RankWatch(system)
     plan = None
-    if length is not None and inputs.constant and hold is None and not watch.events:
-        plan = _rhythm(times, chosen, length) if recorder.account.closed or not chosen else None
+    if contact is None and length is not None and inputs.constant and hold is None and not watch.events:
+        plan = rhythm(times, chosen, length) if recorder.account.closed or not chosen else None
     try:
         with Progress(f"simulating {model.name}", progress) as line:
             if plan is not None:
-                _march(engine, recorder, ranks, method, x, plan, line)
+                march(engine, recorder, ranks, method, x, plan, line)
             else:
                 adaptive = engine.step_length is None and hold is None
                 breaks = Breaks(inputs, float(times[0]), float(times[-1]), given.tolist(), adaptive)
-                status = _drive(engine, recorder, watch, ranks, breaks, x, times, hold, line)
+                status = drive(engine, recorder, watch, ranks, breaks, x, times, hold, line)
     except Fault as fault:
         failed = fault
         status = "failed"
@@ -250,6 +229,7 @@ def simulate(
         ranks.warn(float(times[0]), length is None and system.projects)
     seconds = time.perf_counter() - began
     made = recorder.trajectory(status, method, equations.evaluations, seconds, tuple(ranks.times))
+    touched = None if contact is None else engine.complete(made, recorder)
     if hold is not None:
         made.info = {**made.info, "hold": hold, "held_from": float(times[0])}
     against = contradiction(system.dynamics, made.q, made.v, made.t) if system.has_loops else ""
@@ -265,6 +245,8 @@ def simulate(
         warnings.warn(
             SimulationWarning(message, argument="max_step", remedy="bound the steps by {argument}"), stacklevel=2
         )
+    if touched is not None:
+        warn_doubtful(touched, stacklevel=3)
     if against:
         warnings.warn(against, SimulationWarning, stacklevel=2)
     if status == "interrupted":
@@ -287,190 +269,6 @@ def _without_value(system: Stabiliser, failed: Fault) -> str:
     if items[lost[0]].kind not in ("spring", "torsional-spring"):
         why = "its formula has no value there"
     return f": the force of {', '.join(map(repr, lost))} is not finite; {why}"
-
-
-def _drive(
-    engine: Integrator,
-    recorder: Recorder,
-    watch: Watch,
-    ranks: RankWatch,
-    breaks: Breaks,
-    x: np.ndarray,
-    times: np.ndarray,
-    hold: float | None,
-    line: Progress,
-) -> str:
-    """The loop over steps, legs and events. A leg ends where the integrator must stop exactly."""
-    t, end = float(times[0]), float(times[-1])
-    inputs, system, fixed = recorder.inputs, recorder.system, engine.step_length is not None
-    periods, crowd, latest, soon = 0, 0, -math.inf, CROWD_TIME * min(1.0, end - t)
-    fired: tuple[Event, ...] = ()
-    ranks.start(t, x)
-    while True:
-        if hold is not None and t >= times[0] + periods * hold - AT_ONCE * max(1.0, abs(t)):
-            inputs.hold(t, *recorder.split(x))
-            recorder.renew(t)
-            periods += 1
-        if not recorder.count:
-            recorder.start(t, x)
-        bound = end if hold is None else times[0] + periods * hold
-        if bound >= end - AT_ONCE * max(1.0, abs(end)):
-            bound = end
-        if fixed:
-            bound = min(bound, recorder.next_time)
-        bound = breaks.begin(t, bound)
-        if t in breaks.times:
-            recorder.renew(t)
-            engine.forget()
-        engine.start(t, x, bound)
-        watch.start(t, *recorder.split(x), lambda: _later(recorder, engine, t, x, bound), fired)  # noqa: B023
-        fired, changed = (), False
-        while not engine.finished:
-            made = engine.step()
-
-            @cache
-            def rough(s: float, step: IntegrationStep = made) -> tuple[np.ndarray, np.ndarray]:
-                return recorder.split(step.state(s))
-
-            @cache
-            def state(s: float, rough: Any = rough) -> tuple[np.ndarray, np.ndarray]:
-                return recorder.split(system.projected(s, np.concatenate(rough(s))))
-
-            if not fixed and breaks.within(made.t0, made.t1, rough):
-                break  # and begin again at t, to end there
-            calm = made.guess is not None and watch.calm(made.t0, made.t1, state, made.guess)
-            seen = state if fixed else rough  # projection may correct by more than an event is missed
-            while not calm and (happened := watch.first(made.t0, made.t1, state, seen, not fixed)) is not None:
-                fired, t = happened
-                x = np.concatenate(state(t))
-                recorder.add(made, t, x)
-                ranks.add(t, x)
-                stopped = _noted(recorder, fired, t, x)
-                if stopped:
-                    return stopped
-                for event in fired:
-                    if event.reset is not None:
-                        x, changed = _after(recorder, event, t, x), True
-                        recorder.reset(t, x)
-                        ranks.start(t, x)
-                crowd, latest = crowd + 1 if t - latest < soon else 0, t
-                if crowd > CROWD * len(watch.events):
-                    q, v = recorder.split(x)
-                    message = f"event {fired[0].name!r} happens again and again: its times accumulate. Coming to rest "
-                    message += "at a stop or in a contact is not modelled; let the event stop the motion instead"
-                    raise Fault(message, t, q, v)
-                if changed or (t >= made.t1 and engine.finished):
-                    break
-                # What changes nothing needs no new leg: the step knows the motion beyond.
-                moment = min(EVENT_MOMENT * max(1.0, abs(t)), ((made.t1 if t < made.t1 else bound) - t) / 2)
-                watch.start(t, *recorder.split(x), lambda: (t + moment, *state(t + moment)), fired)  # noqa: B023
-                fired, made = (), made._replace(t0=t)
-                if t >= made.t1:
-                    break
-            if changed:
-                break
-            if t < made.t1:
-                last, t, x = x, made.t1, system.projected(made.t1, made.x)
-                if fixed and (wrong := system.open_loop(t, recorder.split(x)[0])):
-                    weak = "" if system.projects else ", or stabilisation is too weak for it"
-                    message = f"after the next step {wrong}: the step is too long, or the motion infeasible{weak}"
-                    raise Fault(message, made.t0, *recorder.split(last))
-                recorder.add(made, t, x)
-                ranks.add(t, x)
-            engine.correct(x)
-            line.update((t - times[0]) / (end - times[0]), f"t = {t:.3g} s")
-        if t >= end:
-            late = [event for event in watch.last(t, *recorder.split(x)) if event not in fired]
-            return _noted(recorder, late, t, x) or "finished"
-
-
-def _rhythm(times: np.ndarray, chosen: bool, step: float) -> tuple[int, int, float] | None:
-    """Number of steps, steps from sample to sample, and their length, if samples are evenly spaced; else None."""
-    span = float(times[-1] - times[0])
-    if not chosen:
-        steps = max(1, int(np.ceil(span / step - 1e-9)))
-        return (steps, 1, span / steps) if steps >= LONG else None
-    gaps = np.diff(times)
-    if np.ptp(gaps) > 1e-12 * max(abs(float(times[0])), abs(float(times[-1]))):
-        return None
-    each = max(1, int(np.ceil(gaps[0] / step - 1e-9)))
-    steps = each * len(gaps)
-    return (steps, each, span / steps) if steps >= LONG else None
-
-
-def _march(
-    engine: Integrator,
-    recorder: Recorder,
-    ranks: RankWatch,
-    method: str,
-    x: np.ndarray,
-    plan: tuple[int, int, float],
-    line: Progress,
-) -> None:
-    """A long motion of fixed step under constant forces, by the compiled loop instead of one step at a time; the plan
-    is that of :func:`_rhythm`."""
-    steps, every, h = plan
-    system, m = recorder.system, recorder.system.mechanism
-    t0 = float(recorder.times[0])
-    q, v = recorder.split(x)
-    made = recurrence(system, method, list(range(len(system.dynamics.input_names))), None, 0, False, {})
-    dtype = made.dtype
-    given: dict[str, Any] = {"h": h, "wrenches": recorder.inputs.wrenches(t0, q, v), "parameters": recorder.parameters}
-    held = [np.ascontiguousarray(np.asarray(given[port.name])[None], dtype) for port in made.held]
-    driven = [np.ascontiguousarray(recorder.inputs.control(t0, q, v)[None, None], dtype)]
-    state = [np.array(q[None], dtype), np.array(v[None], dtype)]
-    if len(made.state) > 2:
-        state += [np.full(1, t0 / h, dtype), np.zeros((1, 0), dtype)]
-    recorder.start(t0, x)
-    ranks.start(t0, x)
-    rounds = max(1, min(SAMPLES, int(CALL_TIME / (made.cost * made.width * every)))) * every
-    for begin in range(0, steps, rounds):
-        count = min(rounds, steps - begin)
-        kept = [np.empty((1, count // every, n), dtype) for n in (m.nq, m.nv)]
-        records: list[np.ndarray | None] = [*kept, *[None] * (len(state) - 2)]
-        made.run(state, held, driven, state, records, count, every, count)
-        found = np.concatenate([kept[0][0], kept[1][0]], axis=1).astype(float)
-        good = np.isfinite(found).all(axis=1)
-        last = len(found) if good.all() else int(np.argmin(good))
-        first = begin // every + 1
-        times = t0 + h * every * np.arange(first, first + last)
-        if recorder.chosen:
-            times = recorder.times[first : first + last]
-        elif first + last > steps:
-            times[-1] = recorder.times[-1]
-        recorder.extend(times, found[:last])
-        ranks.extend(times, found[:last])
-        engine.equations.evaluations += count
-        if last < len(found):
-            q, v = recorder.split(recorder.x[-1])
-            raise Fault(NOT_FINITE, recorder.reached, q, v, guess=f"{NO_MASS}, or the step is too long")
-        line.update((begin + count) / steps, f"t = {recorder.reached:.3g} s")
-
-
-def _after(recorder: Recorder, event: Event, t: float, x: np.ndarray) -> np.ndarray:
-    """The state after a reset, which must be one that the mechanism can have."""
-    system, (q, v) = recorder.system, event.after(t, *recorder.split(x))
-    wrong = system.violation(t, q, v, recorder.parameters, ("q", "v"))
-    lengths = [float(np.linalg.norm(q[k : k + 4])) for k in quaternion_places(system.tree)]
-    if any(abs(length - 1) > UNIT_LENGTH_SLACK for length in lengths):
-        wrong = f"a quaternion has the length {max(lengths, key=lambda x: abs(x - 1)):.6g} and must have 1"
-    if wrong:
-        raise Fault(f"reset of event {event.name!r} gave a state that cannot be: {wrong}", t, q, v)
-    return system.projected(t, np.concatenate([q, v]))
-
-
-def _noted(recorder: Recorder, events: Sequence[Event], t: float, x: np.ndarray) -> str:
-    """Keep what happened; how the motion ends if one of the events stops it."""
-    ends = [event.name for event in events if recorder.note(event, t, x)]
-    return f"stopped by event {ends[0]!r}" if ends else ""
-
-
-def _later(recorder: Recorder, engine: Integrator, t: float, x: np.ndarray, bound: float) -> tuple[float, Any, Any]:
-    """A moment later, to first order."""
-    moment = min(EVENT_MOMENT * max(1.0, abs(t)), (bound - t) / 2)
-    slope = engine.equations.flow(t, x)
-    q, v = recorder.split(recorder.system.projected(t + moment, x + moment * slope))
-    return t + moment, q, v
 
 
 def _jacobian(system: Stabiliser, inputs: Inputs, parameters: np.ndarray | None) -> Any:
