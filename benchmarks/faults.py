@@ -181,7 +181,7 @@ FAULTS = (
     Fault(
         "contact/rigid.py", "rebound = -restitution * (u + free) / 2", "rebound = restitution * (u + free) / 2", RIGID
     ),
-    Fault("simulation/contacting.py", "losses.tolist()", "(losses * (1, 1, -1)).tolist()", ROUTES),
+    Fault("simulation/contact_steps.py", "losses.tolist()", "(losses * (1, 1, -1)).tolist()", ROUTES),
     Fault("simulation/event_driven.py", "self.sums[2] -= p", "self.sums[2] += p", ROUTES),
     Fault("contact/cones.py", "note(_root(square), step, size)", "note(0 * _root(square), step, size)", ROUTES),
     Fault("contact/cones.py", "gains = above(taken * (1 - GAIN), 2 * wanted)", "gains = above(0, 1)", RIGID),

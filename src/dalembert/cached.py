@@ -34,7 +34,7 @@ def kept(function: Callable[[Any], Found]) -> Callable[[Any], Found]:
     Args:
         function: its answer is shared, so that nobody may change it.
     """
-    name = f"{function.__module__}.{function.__qualname__}"
+    name = f"_{function.__module__}_{function.__qualname__}".replace(".", "_")  # PyTorch wants no dots
 
     @functools.wraps(function)
     def answer(of: Any) -> Found:

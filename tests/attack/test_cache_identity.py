@@ -172,3 +172,27 @@ def test_a_folder_of_ours_stays_the_cache(tmp_path):
     cache.Cache(folder).put("a", b"code")
     (folder / "notes.txt").write_text("put here by a user")
     assert cache._cache_of.__wrapped__(str(folder)).folder == folder
+
+
+@pytest.mark.parametrize("change", ["friction", "shape", "ground", "restitution", "limits"])
+def test_rollouts_of_mechanisms_that_differ_in_contact_alone_have_code_of_their_own(change):
+    """Steps of a rollout are kept by the key of the step with contacts, not by that of the open tree."""
+
+    def made(radius=0.1, friction=0.5, restitution=0.0, upper=5.0, height=0.0):
+        body = da.Body("ball", da.Inertia.sphere(1.0, 0.1), collisions=(da.Shape.sphere(radius),))
+        joint = da.Joint("slide", "prismatic", "world", "carriage", axis=(1, 0, 0), limits=da.Limits(-5.0, upper))
+        lift = da.Joint("lift", "prismatic", "carriage", "ball", axis=(0, 0, 1))
+        carriage = da.Body("carriage", da.Inertia.sphere(0.1, 0.1))
+        plain = da.Mechanism("sled", (carriage, body), (joint, lift))
+        ground = da.Ground.plane((0, 0, height))
+        return da.contacts(plain, friction=friction, restitution=restitution, ground=ground).mechanism
+
+    other = {
+        "friction": {"friction": 0.1}, "shape": {"radius": 0.15}, "ground": {"height": -0.05},
+        "restitution": {"restitution": 0.7}, "limits": {"upper": 0.05},
+    }[change]  # fmt: skip
+    ends = [
+        da.rollout(da.Dynamics(made(**given), limits="all"), [0.0, 0.16], [1.0, 0.0], 200).final_q
+        for given in ({}, other, {})
+    ]
+    assert np.array_equal(ends[0], ends[2]) and np.abs(ends[0] - ends[1]).max() > 1e-3

@@ -26,7 +26,7 @@ def test_designs_are_assembled_as_each_would_be_alone_and_nothing_is_compiled_fo
         one = linkage.with_parameters([l2[j] if name == "l2" else LENGTHS[name] for name in linkage.parameter_names])
         for i in range(5):
             alone[i, j] = one.assemble([crank[i, 0], *REFERENCE[1:]], keep=["drive"])
-    monkeypatch.setattr(da.Dynamics, "_with", lambda *a, **k: pytest.fail("another Dynamics was made"))
+    monkeypatch.setattr(da.Dynamics, "replace", lambda *a, **k: pytest.fail("another Dynamics was made"))
     found = linkage.assemblies(q, keep=["drive"], parameters={"l2": l2})
     assert found.assembled.all() and found.q.shape == (5, 7, 3) and str(found) == "35 states: 35 assembled"
     np.testing.assert_allclose(found.q, alone, atol=1e-14)  # the same steps but for the order of sums

@@ -159,7 +159,7 @@ def test_what_given_motions_and_stops_hold_is_idle_too(law):
     touch = (Contact("touch", "box", shape_a=SHAPES["sphere"], friction=0.5),)
     model = Mechanism("lift", bodies, joints, constraints=(driven,), contacts=touch)
     dynamics, options = moving(model, law)
-    motion = da.simulate(dynamics, v0=[0, 0.4], t=0.02, limits="all", **options)
+    motion = da.simulate(dynamics.replace(limits="all"), v0=[0, 0.4], t=0.02, **options)
     assert np.isfinite(motion.v).all() and abs(motion.v[-1, 0]) < 1e-9
     if law != "convex":
         np.testing.assert_allclose(motion.v[-1, 1], 0.4, atol=1e-9)

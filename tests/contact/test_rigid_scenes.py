@@ -132,8 +132,6 @@ def test_what_knows_nothing_of_contacts_says_so():
         Dynamics(ball(), contacts=["foot"])
     with pytest.raises(ArgumentError, match="has no range"):
         Dynamics(ball(), limits=["base"])
-    with pytest.raises(UnsupportedError, match="events"):
-        da.simulate(ball(), [0, 0, 1, 0, 0, 0, 1], events=[lambda t, q, v: q[2]])
     with pytest.warns(ModelWarning, match=r"'ball' has contacts .*, which Dynamics.forward_dynamics leaves out"):
         Dynamics(ball()).forward_dynamics  # noqa: B018
     dynamics = Dynamics(ball(), contacts=())

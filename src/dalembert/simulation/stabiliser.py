@@ -140,7 +140,9 @@ class Stabiliser:
         Args:
             what: nested tuples of numbers, texts and expressions.
         """
-        keys: list[Any] = [self.dynamics.key("forward_dynamics"), self.relaxation]
+        own = self.dynamics
+        touching = own.contacts.count > 0 and own.law != "compliant"  # whose springs are among the forces
+        keys: list[Any] = [own.key("contact_step" if touching else "forward_dynamics"), self.relaxation]
         if self.has_loops:
             keys.append(self._units)
         return hashlib.sha256(fingerprint((keys, what)).encode()).hexdigest()
