@@ -507,8 +507,8 @@ FAULTS = (
     ),
     Fault(
         "cuda/tiles.py",
-        'f"    const long long step = (long long)gridDim.x * {threads // WARP};"',
-        'f"    const long long step = (long long)gridDim.x * {threads};"',
+        'f"    const long long step = (long long)gridDim.x * (blockDim.x / {WARP});"',
+        'f"    const long long step = (long long)gridDim.x * blockDim.x;"',
         ("tests/cuda/test_cuda_emulated.py",),
     ),
 )
