@@ -145,10 +145,7 @@ def output_values(program: Program, values: Sequence[Any]) -> list[list[Any]]:
 
 def elements_of(array: Any) -> list[Any]:
     """The elements of an array, traced or a list."""
-    if not isinstance(array, Memory):
-        return array
-    graph = array.graph
-    return [RULES["read"](array, graph.constant(k)) for k in range(array.size)]
+    return array.graph.items(array) if isinstance(array, Memory) else array
 
 
 def evaluate(

@@ -624,6 +624,23 @@ class Graph:
             self.nodes.append(found)
         return found
 
+    def item(self, array: Memory, place: int) -> Expr:
+        """The node that reads the element of an array at a known place."""
+        table = self._tables["item"]
+        found = table.get((array, place))
+        if found is None:
+            index = self._constants.get(place)
+            args = (array, self.constant(place) if index is None else index)
+            found = table[array, place] = Expr(self, len(self.nodes), "read", args)
+            self.nodes.append(found)
+        return found  # type: ignore[return-value]  # an op determines the kind
+
+    def items(self, array: Memory) -> list[Expr]:
+        """All elements of an array."""
+        if array.op == "rows":
+            return [self.item(array, k) for k in range(array.size)]
+        return [rules.read(array, self.constant(k)) for k in range(array.size)]
+
     def located(self, elements: Sequence[Expr]) -> tuple[Memory, list[int]] | None:
         """The array that has all these elements, and where; None if there is none."""
         home: Any = None

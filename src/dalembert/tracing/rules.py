@@ -475,7 +475,7 @@ def read(array: Any, index: Any) -> Any:
     if array.op == "write" and array.args[1].op == "const":
         before, changed, number = array.args
         return number if nearest(changed.value, array.size) == place else read(before, index)
-    return graph.node("read", (array, graph.constant(place)))
+    return graph.item(array, place)
 
 
 def write(array: Any, index: Any, number: Any) -> Any:
