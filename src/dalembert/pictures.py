@@ -43,7 +43,6 @@ def draw_energies(trajectory: Trajectory) -> Any:
     for errors of integration, and for what else does work: external wrenches, dampers, drives that prescribe a motion.
     """
     from dalembert.simulation import Trajectory
-    from dalembert.simulation.balance import integral
 
     expect(trajectory, Trajectory, "draw_energies")
     figure = new_figure("a picture of energies", 8, 6)
@@ -54,8 +53,7 @@ def draw_energies(trajectory: Trajectory) -> Any:
     upper.plot(t, energy, label="together", color="black")
     upper.set(ylabel="energy (J)", title=trajectory.mechanism.name)
     upper.legend(fontsize="small")
-    lost = integral(t, trajectory.dissipation)
-    lower.plot(t, energy - energy[0] - trajectory.work + lost, color="tab:red")
+    lower.plot(t, energy - energy[0] - trajectory.work + trajectory.lost, color="tab:red")
     lower.set(xlabel="t (s)", ylabel="balance (J)")
     return figure
 

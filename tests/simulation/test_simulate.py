@@ -19,7 +19,6 @@ from dalembert.model import WORLD, Body, Contact, Force, Inertia, Joint, Mechani
 from dalembert.model.operations import lock
 from dalembert.model.parameters import symbolise
 from dalembert.simulation import ADAPTIVE, STEPPERS, Event, SimulationError, joint_stop, rollout, simulate
-from dalembert.simulation.balance import integral
 from dalembert.simulation.recorder import Recorder
 from random_mechanisms import random_mechanism
 
@@ -44,7 +43,7 @@ def test_power_balance(method):
         **by(method, 1e-3), include=("damping", "armature"),
     )  # fmt: skip
     gained = motion.energy - motion.energy[0]
-    put_in = motion.work - integral(motion.t, motion.dissipation)
+    put_in = motion.work - motion.lost
     # splines of fourth order on steps of 5 ms: 1e-8 relative; the variational stepper is of second order
     assert np.abs(gained - put_in).max() < (1e-3 if method == "variational" else 1e-6) * np.ptp(motion.energy)
 
@@ -513,6 +512,23 @@ def test_work_does_not_depend_on_samples(way):
         assert np.abs(motion.work - gain).max() < (1e-4 if way == "LSODA" else 2e-5)
         part = motion[2:]
         np.testing.assert_allclose(part.work, motion.work[2:] - motion.work[2], atol=1e-12)
+    np.testing.assert_allclose(found, found[0], atol=1e-6)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_losses_of_joints_do_not_depend_on_samples(way):
+    """They are what the work exceeds the gain of energy by."""
+    options, close = WAYS[way]
+    given = {"control": lambda t, q, v: [2 * np.sin(3 * t), 0]} | (
+        {"method": way} if way in {*ADAPTIVE, *STEPPERS} else {}
+    )
+    pendulum, found = double_pendulum(), []
+    damped = pendulum.replace(joints=[joint.replace(damping=0.05) for joint in pendulum.joints])
+    for count in (3, 11, 401):
+        motion = simulate(damped, [1.0, 0], None, np.linspace(0, 4, count), include=("damping",), **(given | options))
+        found.append(motion.lost[-1])
+        assert abs(motion.work[-1] - motion.energy[-1] + motion.energy[0] - motion.lost[-1]) < close
+    assert found[0] > 0.1
     np.testing.assert_allclose(found, found[0], atol=1e-6)
 
 

@@ -1,4 +1,4 @@
-"""Work of the control, integrated along a motion at the integrator's own steps, whatever samples are kept."""
+"""Work of the control and losses of joints, integrated along a motion at the integrator's own steps."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.polynomial import legendre
 
 from dalembert.kinematics.manifold import quaternion_places
+from dalembert.simulation.balance import resistance
 from dalembert.simulation.inputs import Inputs
 from dalembert.simulation.integrators import IntegrationStep
 from dalembert.simulation.stabiliser import Stabiliser
@@ -20,7 +21,7 @@ SIMPSON = np.array([-1.0, 0.0, 1.0])
 
 
 class WorkAccount:
-    """Work of the control since the start, J.
+    """Work of the control since the start, and what damping and friction of the joints took, J.
 
     Args:
         inputs: the control, which is asked at a few more places of every step.
@@ -30,31 +31,35 @@ class WorkAccount:
     def __init__(self, system: Stabiliser, inputs: Inputs, values: np.ndarray | None):
         self.system, self.inputs, self.values = system, inputs, values
         self.derived = system.dynamics.equations is not None
-        self.idle = inputs.rests
-        self.total = 0.0
-        self._piece: tuple[float, float, float, np.ndarray] | None = None  # begin, half, work at the begin, its shape
+        self.resistance = resistance(system.dynamics, values)
+        self.idle = inputs.rests and self.resistance is None
+        self.total = np.zeros(2)
+        self._piece: tuple[float, float, np.ndarray, np.ndarray] | None = None  # begin, half, total there, its shape
 
     @property
     def closed(self) -> bool:
         """Whether positions alone say what constant forces have done."""
+        if self.idle or self.resistance is not None:
+            return self.idle
         places = quaternion_places(self.system.tree)
-        return self.idle or (self.inputs.constant and not (self.derived or self.system.has_speeds or places))
+        return self.inputs.constant and not (self.derived or self.system.has_speeds or places)
 
     def along(self, x: np.ndarray, states: np.ndarray) -> np.ndarray:
-        """Work of constant forces from a state to others, (k,); NaN where it depends on the way.
+        """Work and losses under constant forces from a state to others, (k, 2); NaN where they depend on the way.
 
         Args:
             x: the state at the start.
             states: (k, nq + nv).
         """
         if self.idle or not self.closed:
-            return np.full(len(states), 0.0 if self.idle else np.nan)
+            return np.full((len(states), 2), 0.0 if self.idle else np.nan)
         links = [link for link in self.system.tree.links if link.nv]
         forces = self.inputs.control(0.0, x, x)
-        return sum((forces[link.v] * (states[:, link.q] - x[link.q]) for link in links), np.zeros(len(states)))
+        done = sum((forces[link.v] * (states[:, link.q] - x[link.q]) for link in links), np.zeros(len(states)))
+        return np.stack([done, np.zeros(len(states))], axis=1)
 
-    def power(self, t: float, x: np.ndarray) -> float:
-        """Of the control at a state, W."""
+    def power(self, t: float, x: np.ndarray) -> tuple[float, float]:
+        """Of the control, and of what resists in the joints, at a state, W."""
         nq = self.system.mechanism.nq
         q, v = x[:nq], x[nq:]
         tau = self.inputs.control(t, q, v)
@@ -62,7 +67,7 @@ class WorkAccount:
             kernel = self.system.dynamics.kernel("input_forces")
             given = {"q": q, "v": v, "tau": tau, "t": t, "parameters": self.values}
             tau = kernel(*(given[port.name] for port in kernel.inputs))
-        return float(tau @ v)
+        return float(tau @ v), 0.0 if self.resistance is None else float(self.resistance(v))
 
     def add(self, made: IntegrationStep, t: float) -> None:
         """Go on through a step of the integrator.
@@ -73,7 +78,7 @@ class WorkAccount:
         """
         if made.work is not None:
             if not self.idle:
-                self.total += made.work * (t - made.t0) / (made.t1 - made.t0)
+                self.total = self.total + made.work * (t - made.t0) / (made.t1 - made.t0)
             return None
         if made.dense is not None:
             return self.through(made.t0, t, made.state)
@@ -101,9 +106,9 @@ class WorkAccount:
         self._piece = begin, half, self.total, legendre.legint(shape, lbnd=-1)
         self.total = self.at(end)
 
-    def at(self, t: float) -> float:
-        """The work done until a time within the last part, or at its end."""
+    def at(self, t: float) -> np.ndarray:
+        """The work done, and the losses, until a time within the last part, or at its end."""
         if self._piece is None:
-            return self.total
+            return self.total.copy()
         begin, half, before, shape = self._piece
-        return before + half * float(legendre.legval(min(max((t - begin) / half - 1, -1.0), 1.0), shape))
+        return before + half * legendre.legval(min(max((t - begin) / half - 1, -1.0), 1.0), shape)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -16,30 +17,47 @@ from dalembert.model.parameters import substitute, symbolise
 from dalembert.simulation.interpolation import constant_parts, with_discontinuities
 
 if TYPE_CHECKING:
+    from dalembert.dynamics import Dynamics
     from dalembert.simulation.trajectory import Trajectory
 
 
-def numeric(motion: Trajectory) -> Mechanism:
-    """The mechanism with the values that its parameters had along a motion."""
-    model = motion.mechanism
-    if motion.parameters is None:
+def numeric(dynamics: Dynamics, parameters: np.ndarray | None) -> Mechanism:
+    """The mechanism with values of its parameters."""
+    model = dynamics.mechanism
+    if parameters is None:
         return model
-    values = dict(zip(motion.dynamics.parameter_names, motion.parameters.tolist()))
+    values = dict(zip(dynamics.parameter_names, parameters.tolist()))
     symbols = {symbol.name: values.pop(symbol.name) for symbol in model.symbols}
-    if motion.dynamics.equations is not None:  # the other symbols are those of the equations alone
+    if dynamics.equations is not None:  # the other symbols are those of the equations alone
         return substitute(model.replace(strict=False), symbols)
     return substitute(symbolise(model, values), symbols)
 
 
-def dissipated(motion: Trajectory) -> np.ndarray:
-    """Power that joint damping and friction take away, W, (T,)."""
+def resistance(dynamics: Dynamics, parameters: np.ndarray | None) -> Callable[[np.ndarray], np.ndarray] | None:
+    """Power that joint damping and friction take away, W, as a function of v, (..., nv); None if they take none."""
     from dalembert.algorithms.joint_forces import joint_forces
 
-    terms = [name for name in motion.dynamics.include if name != "armature"]
-    resistance = joint_forces(numeric(motion), terms)
-    damping = 0 if resistance.damping is None else np.asarray(resistance.damping, dtype=float) * motion.v
-    friction = 0 if resistance.friction is None else np.asarray(resistance.friction, float) * np.sign(motion.v)
-    return ((damping + friction) * motion.v).sum(axis=1) if terms else np.zeros(len(motion))
+    terms = [name for name in dynamics.include if name != "armature"]
+    if not terms:
+        return None
+    own = joint_forces(numeric(dynamics, parameters), terms)
+    if own.damping is None and own.friction is None:
+        return None
+    damping, friction = (0.0 if x is None else np.asarray(x, dtype=float) for x in (own.damping, own.friction))
+    return lambda v: ((damping * v + friction * np.sign(v)) * v).sum(axis=-1)
+
+
+def dissipated(motion: Trajectory) -> np.ndarray:
+    """Power that joint damping and friction take away, W, (T,)."""
+    power = resistance(motion.dynamics, motion.parameters)
+    return np.zeros(len(motion)) if power is None else power(motion.v)
+
+
+def lost(motion: Trajectory) -> np.ndarray:
+    """Energy that joint damping and friction took since the start, J, (T,), by samples."""
+    whole = with_discontinuities(motion)
+    total = integral(whole.t, whole.dissipation)
+    return total if len(whole) == len(motion) else total[np.searchsorted(whole.t, motion.t)]
 
 
 def reactions(motion: Trajectory) -> dict[str, np.ndarray]:

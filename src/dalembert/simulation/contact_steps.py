@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.kinematics.manifold import displaced, normalised
+from dalembert.simulation.balance import resistance
 from dalembert.simulation.contact_history import UNCONVERGED, ContactHistory, ContactMeasures
 from dalembert.simulation.contacting import METHOD, without_distance
 from dalembert.simulation.equations import KernelEquations
@@ -48,6 +49,7 @@ class ContactSteps:
         self._kernel = self.dynamics.kernel("contact_step", sweeps=law.sweeps, solver=law.solver)
         self._last = () if values is None else (values,)
         self.values = values
+        self._resistance = resistance(self.dynamics, values)
         self.impulses = np.zeros(self.dynamics.contacts.count)
         self.measures, self._of_points = ContactMeasures(), np.zeros(3 * len(self.dynamics.contacts.points))
         self.most, self.polished = law.sweeps, 0
@@ -96,7 +98,8 @@ class ContactSteps:
         self._of_points, self.impulses = np.concatenate([slip.ravel(), mode]), found[2]
         self._used, self._x, self._done = h, x1, self._done + 1
         self.equations.evaluations += 1
-        work = float(tau @ (v + x1[nq:])) * h / 2  # as losses are those of mean velocities
+        mean = (v + x1[nq:]) / 2  # whose are the losses of contacts, too
+        work = h * np.array([tau @ mean, 0.0 if self._resistance is None else self._resistance(mean)])
         end = self._bound if self._done == self._count else t + h
         tree = self.system.tree
 

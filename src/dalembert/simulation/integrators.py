@@ -121,7 +121,7 @@ class IntegrationStep(NamedTuple):
     state: Callable[[float], np.ndarray]
     dense: Any
     guess: Callable[[float], tuple[np.ndarray, np.ndarray] | None] | None = None
-    work: float | None = None
+    work: np.ndarray | None = None
 
 
 class Integrator(Protocol):

@@ -52,7 +52,7 @@ class Recorder:
         self.pieces: list[tuple[float, float, Any]] = []
         self.events: list[Occurrence] = []
         self.discontinuities: list[Sample] = []
-        self.work: list[float] = []
+        self.work: list[np.ndarray] = []
         self.extra, self.extras = extra, list[Any]()
         self.account = WorkAccount(system, inputs, parameters)
         self._next = 0
@@ -113,7 +113,7 @@ class Recorder:
         self.x += list(states)
         self.tau += [self.tau[0]] * len(times)
         self.wrenches += [self.wrenches[0]] * len(times)
-        self.work += self.account.along(self.x[0], states).tolist()
+        self.work += list(self.account.along(self.x[0], states))
 
     def note(self, event: Event, t: float, x: np.ndarray) -> bool:
         """Remember an event; whether it ends the motion."""

@@ -18,7 +18,7 @@ from dalembert.model.checks import expect_path, real_array, shown
 from dalembert.model.names import velocity_names
 from dalembert.native.kernel import Kernel
 from dalembert.services import ask
-from dalembert.simulation.balance import dissipated, numeric, reactions, work
+from dalembert.simulation.balance import dissipated, lost, numeric, reactions, work
 from dalembert.simulation.contact_history import ContactHistory
 from dalembert.simulation.equations import part_kernel
 from dalembert.simulation.events import Occurrence
@@ -69,7 +69,8 @@ class Trajectory:
         interpolant: gives states at any times between the first and the last sample.
         discontinuities: states just after events that changed them.
         contacts: what the contacts did, if there are any.
-        worked: work of the control since the start, J, (T,), where it was integrated with the motion.
+        worked: work of the control, and losses of the joints, since the start, J, (T, 2), where they were integrated
+            with the motion.
     """
 
     system: Stabiliser
@@ -147,7 +148,7 @@ class Trajectory:
             columns = q[..., m.q_slice(name)], v[..., m.v_slice(name)], forces[..., m.v_slice(name)]
         else:
             columns = q[..., m.q_slice(name)], v[..., m.v_slice(name)], tau[..., m.v_slice(name)]
-        follows = numeric(self).joint(name).mimic if m.joint(name).mimic else None
+        follows = numeric(self.dynamics, self.parameters).joint(name).mimic if m.joint(name).mimic else None
         if follows is not None:  # it has no drive of its own
             columns = follows.multiplier * columns[0] + follows.offset, follows.multiplier * columns[1], 0 * columns[2]
         return JointHistory(t, *(c[..., 0] if c.shape[-1] == 1 else c for c in columns))
@@ -250,7 +251,14 @@ class Trajectory:
         """
         if self.worked is None or (np.diff(self.t) < 0).any():
             return work(self)
-        return self.worked - self.worked[:1]
+        return self.worked[:, 0] - self.worked[:1, 0]
+
+    @cached_property
+    def lost(self) -> np.ndarray:
+        """Energy that :attr:`dissipation` took away since the first sample, J, integrated as :attr:`work` is."""
+        if self.worked is None or (np.diff(self.t) < 0).any():
+            return lost(self)
+        return self.worked[:, 1] - self.worked[:1, 1]
 
     @cached_property
     def dissipation(self) -> np.ndarray:
