@@ -15,7 +15,7 @@ from motion_cases import GRAVITY, by, double_pendulum, pendulum, top
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SimulationWarning, UnsupportedError
 from dalembert.formats import load
-from dalembert.model import WORLD, Body, Contact, Force, Inertia, Joint, Mechanism, Shape
+from dalembert.model import WORLD, Body, Contact, Force, Inertia, Joint, Mechanism, Shape, Transform
 from dalembert.model.operations import lock
 from dalembert.model.parameters import symbolise
 from dalembert.simulation import ADAPTIVE, STEPPERS, Event, SimulationError, joint_stop, rollout, simulate
@@ -547,3 +547,20 @@ def test_work_on_what_touches_does_not_depend_on_samples(options):
         found.append(motion.work[-1])
         assert abs(motion.work[-1] - motion.energy[-1] + motion.energy[0] - lost[-1]) < (1e-8 if options else 1e-3)
     np.testing.assert_allclose(found, found[0], rtol=1e-9 if options else 5e-2)
+
+
+@pytest.mark.parametrize("options", [{"step": 1e-3}, {"method": "event-driven"}])
+def test_losses_of_joints_that_touch_are_counted_once(options):
+    """Dry friction of a joint is solved with the contacts and is among their losses."""
+    rod = Body("rod", Inertia.box(1, (0.1, 0.1, 1), (0, 0, -0.5)))
+    above = Transform.from_translation((0, 0, 0.9))
+    joint = Joint("j", "revolute", "world", "rod", above, axis=(0, 1, 0), damping=0.3, friction=0.2)
+    touch = Contact(
+        "tip", "rod", shape_a=Shape("sphere", (0.05,), Transform.from_translation((0, 0, -1))), friction=0.3
+    )
+    model = Mechanism("arm", [rod], [joint], contacts=[touch])
+    motion = simulate(model, [1.2], None, [0, 1], include=("damping", "friction"), **options)
+    there = motion.contacts
+    lost = motion.lost + there.friction_loss + there.impact_loss - there.push_work
+    assert motion.lost[-1] > 0.1
+    assert abs(motion.energy[-1] - motion.energy[0] + lost[-1]) < 1e-5

@@ -36,8 +36,10 @@ def numeric(dynamics: Dynamics, parameters: np.ndarray | None) -> Mechanism:
 def resistance(dynamics: Dynamics, parameters: np.ndarray | None) -> Callable[[np.ndarray], np.ndarray] | None:
     """Power that joint damping and friction take away, W, as a function of v, (..., nv); None if they take none."""
     from dalembert.algorithms.joint_forces import joint_forces
+    from dalembert.simulation.contacting import acts
 
-    terms = [name for name in dynamics.include if name != "armature"]
+    solved = ("friction",) if acts(dynamics) else ()  # with the contacts, among whose losses it is
+    terms = [name for name in dynamics.include if name not in ("armature", *solved)]
     if not terms:
         return None
     own = joint_forces(numeric(dynamics, parameters), terms)

@@ -264,7 +264,8 @@ class Trajectory:
     def dissipation(self) -> np.ndarray:
         """Power that the joints' own damping and friction take away, W; zero unless the dynamics includes them.
 
-        Force elements are not counted, though dampers, ``joint-friction`` and stops with damping take energy away too.
+        Friction of joints that move together with rigid contacts is in ``contacts.friction_loss`` instead. Force
+        elements are not counted, though dampers, ``joint-friction`` and stops with damping take energy away too.
         """
         return dissipated(self)
 
