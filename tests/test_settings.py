@@ -137,7 +137,9 @@ def test_functions_in_a_mechanism_count_by_what_they_compute():
 def test_replaced_settings_keep_the_others(plain):
     changed = plain.replace(stabilisation=3.0)
     assert changed.stabilisation == 3.0 and changed.replace(stabilisation=0.0).settings == plain.settings
-    assert plain.replace(device="cpu") is plain
+    assert plain.replace(device="cpu") is plain and plain.replace(constraints="all") is plain
+    with pytest.raises(ArgumentError):
+        plain.replace(parameters={"a.mass": np.array([1.0, 2.0])})
     with pytest.raises(ArgumentError, match=r"no setting .stabilization.*stabilisation"):
         da.Dynamics(plain.mechanism, stabilization=3.0)
 

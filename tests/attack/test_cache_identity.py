@@ -17,6 +17,9 @@ import sympy as sp
 
 import dalembert as da
 from dalembert.native import cache
+from dalembert.simulation.contacting import METHOD, contact_law
+from dalembert.simulation.stabiliser import stabilised
+from dalembert.simulation.stepping import recurrence
 
 SOURCE = Path(da.__file__).parent
 GOOD, BAD = "+ dot(w, product(I, w))) / 2", "+ dot(w, product(I, w)))"
@@ -110,6 +113,37 @@ def test_programs_that_differ_by_a_setting_have_keys_that_differ(setting):
             assert (digests[i] == digests[j]) or (keys[i] != keys[j]), (quantity, SETTINGS[setting][i])
             entered |= {quantity} if digests[i] != digests[j] else set()
     assert entered, f"{setting} enters no quantity here"
+
+
+TOUCH = da.Contact("touch", "b", shape_a=da.Shape.sphere(0.1), friction=0.5, stiffness=1e4, damping=1.0)
+TOUCHING = {
+    "friction": 0.4, "restitution": 0.9, "stiffness": 2e4, "damping": 2.0, "torsional": 0.1, "rolling": 0.1,
+    "shape_a": da.Shape.sphere(0.2), "shape_b": da.Ground.formula("x / 9"), "slip_speed": 0.3,
+    "solref": (0.03, 1.0), "solimp": (0.8, 0.95, 0.001, 0.5, 2.0),
+}  # fmt: skip
+"""Another value for every number of a contact."""
+
+
+def stepped(law, **numbers):
+    """The loop of a rollout of a body that touches."""
+    base = da.Joint("base", "free", "world", "b")
+    body = da.Body("b", da.Inertia.sphere(1.0, 0.1))
+    system = stabilised(da.Mechanism("m", [body], [base], contacts=[TOUCH.replace(**numbers)]), law=law)
+    contact = contact_law(system.dynamics, law, None, None)
+    method = "rk4" if contact is None else METHOD
+    return recurrence(system, method, None, None, 0, False, {}, contact)
+
+
+@pytest.mark.parametrize("law", ["rigid", "convex", "compliant"])
+def test_steps_of_contacts_that_differ_have_keys_that_differ(law):
+    plain, entered = stepped(law), set()
+    assert plain.key == stepped(law).key
+    for name, value in TOUCHING.items():
+        other = stepped(law, **{name: value})
+        if other.program.digest != plain.program.digest:
+            entered.add(name)
+            assert other.key != plain.key, name
+    assert entered >= {"friction", "shape_a", "shape_b"}
 
 
 def test_a_key_never_gives_code_for_other_arrays(tmp_path, monkeypatch):

@@ -122,6 +122,8 @@ def test_a_start_inside_the_ground_is_refused_or_lifted():
 def test_what_knows_nothing_of_contacts_says_so():
     with pytest.raises(ArgumentError, match="the method 'rk4' knows nothing of them"):
         da.rollout(ball(), None, None, 10, method="rk4")
+    with pytest.raises(UnsupportedError, match="rollouts take steps of fixed length, and method = 'event-driven'"):
+        da.rollout(ball(), None, None, 10, method="event-driven")
     with pytest.raises(ArgumentError, match="there is no law of contact 'soft'"):
         da.simulate(ball(), [0, 0, 1, 0, 0, 0, 1], law="soft")
     with pytest.raises(ArgumentError, match="sweeps"):

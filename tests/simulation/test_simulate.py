@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from motion_cases import GRAVITY, by, double_pendulum, pendulum, top
 
+from dalembert.algebra.transform import Transform
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SimulationWarning, UnsupportedError
 from dalembert.formats import load
-from dalembert.model import WORLD, Body, Contact, Force, Inertia, Joint, Mechanism, Shape, Transform
+from dalembert.model import WORLD, Body, Contact, Force, Inertia, Joint, Mechanism, Shape
 from dalembert.model.operations import lock
 from dalembert.model.parameters import symbolise
 from dalembert.simulation import ADAPTIVE, STEPPERS, Event, SimulationError, joint_stop, rollout, simulate

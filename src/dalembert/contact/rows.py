@@ -191,11 +191,6 @@ class ContactSet:
         """Number of rows."""
         return len(self.rows)
 
-    @cached_property
-    def key(self) -> tuple[Any, ...]:
-        """What distinguishes it from other sets of the same mechanism."""
-        return self.names, self.limited, self.dry
-
     def at(self, state: State, placed: bool = False, halfway: bool = False) -> RowsNow:
         """All rows at a state.
 

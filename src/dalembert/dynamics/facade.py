@@ -169,9 +169,8 @@ class Dynamics(KernelTable, QuantityAttributes):
         Args:
             changes: fields of :class:`~dalembert.dynamics.Settings`, such as ``device="cuda"``.
         """
-        if all(image(getattr(self.settings, name, ...)) == image(value) for name, value in changes.items()):
-            return self
-        return Dynamics(self.settings.replace(**changes))
+        settings = self.settings.replace(**changes)
+        return self if settings == self.settings else Dynamics(settings)
 
     def with_parameters(self, values: Sequence[float] | np.ndarray) -> Dynamics:
         """The same dynamics with other values of its parameters; itself if there are no constraints and elements,
