@@ -25,7 +25,6 @@ from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.transform import Transform
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.joint_forces import joint_forces
-from dalembert.cached import cached_property
 from dalembert.constraints.state import State
 from dalembert.contact.carriers import ENTRIES, Carriers, carried
 from dalembert.contact.geometry import contact_points, is_supported, no_pair, point_names

@@ -77,8 +77,8 @@ def contact_law(
             f"{name!r} has contacts or stops of joints, and the method {method!r} knows nothing of them",
             argument="method",
             value=method,
-            remedy=f"leave {{argument}} out, or give method={METHOD!r}, or, to simulate, {EVENT_DRIVEN!r}; to ignore what "
-            "could touch, make Dynamics(mechanism, contacts=())",
+            remedy=f"leave {{argument}} out, or give method={METHOD!r}, or, to simulate, {EVENT_DRIVEN!r}; to ignore "
+            "what could touch, make Dynamics(mechanism, contacts=())",
         )
     if not dynamics.contacts.count:
         warnings.warn(

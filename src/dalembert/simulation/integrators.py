@@ -112,7 +112,7 @@ HUGE = 1e100
 class IntegrationStep(NamedTuple):
     """From t0 to t1; ``state(t)`` gives x = [q; v] in between; ``dense`` is what to keep for later, if anything;
     ``guess(t)``, if ``state`` is expensive, gives about (q, v) at less expense, or None. ``work`` is what the control
-    does in the step, where the method says it.
+    does in the step, and what resistance in joints takes, where the method says it.
     """
 
     t0: float
