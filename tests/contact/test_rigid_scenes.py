@@ -152,8 +152,10 @@ def test_a_foot_without_mass_is_refused():
 
 def test_too_few_sweeps_are_reported():
     start = [0, 0, 0.05, 0, 0, 0, 1]
-    with pytest.warns(SimulationWarning, match=r"violate the law by up to .* m/s .*give more sweeps"):
+    with pytest.warns(SimulationWarning, match=r"violate the law by up to .* m/s .*give more sweeps") as said:
         found = da.rollout(block(), start, [1, 0.3, 0, 0.5, 0, 3], 100, 1e-3, sweeps=1)
+        da.simulate(block(), start, [1, 0.3, 0, 0.5, 0, 3], 0.1, sweeps=1)
+    assert [warning.filename for warning in said] == [__file__] * 2
     assert not found.contacts.converged and found.contacts.worst > 1e-3
 
 

@@ -19,7 +19,16 @@ from dalembert.formats import load
 from dalembert.model import WORLD, Body, Contact, Force, Inertia, Joint, Mechanism, Shape
 from dalembert.model.operations import lock
 from dalembert.model.parameters import symbolise
-from dalembert.simulation import ADAPTIVE, STEPPERS, Event, SimulationError, joint_stop, rollout, simulate
+from dalembert.simulation import (
+    ADAPTIVE,
+    STEPPERS,
+    Event,
+    SimulationError,
+    joint_stop,
+    load_trajectory,
+    rollout,
+    simulate,
+)
 from dalembert.simulation.recorder import Recorder
 from random_mechanisms import random_mechanism
 
@@ -517,7 +526,7 @@ def test_work_does_not_depend_on_samples(way):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_losses_of_joints_do_not_depend_on_samples(way):
+def test_losses_of_joints_do_not_depend_on_samples(way, tmp_path):
     """They are what the work exceeds the gain of energy by."""
     options, close = WAYS[way]
     given = {"control": lambda t, q, v: [2 * np.sin(3 * t), 0]} | (
@@ -529,6 +538,9 @@ def test_losses_of_joints_do_not_depend_on_samples(way):
         motion = simulate(damped, [1.0, 0], None, np.linspace(0, 4, count), include=("damping",), **(given | options))
         found.append(motion.lost[-1])
         assert abs(motion.work[-1] - motion.energy[-1] + motion.energy[0] - motion.lost[-1]) < close
+        motion.to_npz(tmp_path / "motion.npz")
+        again = load_trajectory(tmp_path / "motion.npz", damped)
+        assert np.array_equal(again.work, motion.work) and np.array_equal(again.lost, motion.lost)
     assert found[0] > 0.1
     np.testing.assert_allclose(found, found[0], atol=1e-6)
 

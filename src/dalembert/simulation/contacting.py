@@ -172,7 +172,7 @@ def _length(x: float) -> str:
     return f"{x * 1e3:.3g} mm" if x < 1 else f"{x:.3g} m"
 
 
-def warn_doubtful(history: ContactHistory, stacklevel: int = 4) -> None:
+def warn_doubtful(history: ContactHistory) -> None:
     """Warn of motions whose contact forces violate the law noticeably, and of steps too long for the speeds."""
     longest, speed = (np.asarray(history.final[1][..., k]) for k in STRIDE)
     if longest.size and np.nanmax(longest, initial=0.0) > 1:
@@ -184,7 +184,7 @@ def warn_doubtful(history: ContactHistory, stacklevel: int = 4) -> None:
             f"{longest[k]:.3g} times the thickness of bodies, or the size of bumps, that it could miss; "
             f"step={h / longest[k]:.2g} would see it",
             SimulationWarning,
-            stacklevel=stacklevel,
+            stacklevel=3,
         )
     worst = np.asarray(history.worst)
     bad = worst > UNCONVERGED
@@ -194,5 +194,5 @@ def warn_doubtful(history: ContactHistory, stacklevel: int = 4) -> None:
             f"{count} steps whose contact forces violate the law by up to {np.nanmax(worst):.2g} m/s after the last "
             "sweep; give more sweeps=, a shorter step, or look at contacts.residual and contacts.converged",
             SimulationWarning,
-            stacklevel=stacklevel,
+            stacklevel=3,
         )

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dalembert.simulation.trajectory import Trajectory
 
 ARRAYS = ("t", "q", "v", "tau", "wrenches")
+OPTIONAL = ("parameters", "worked")
 REQUIRED = ("mechanism", "digest", "positions", "status", "include", "wrench_frames", "elements")
 """Arrays and description that an archive must have to be read."""
 
@@ -90,8 +91,7 @@ def write_npz(trajectory: Trajectory, path: str | Path) -> None:
     arrays = {name: getattr(trajectory, name) for name in ARRAYS}
     for name, states in (("events", trajectory.events), ("jumps", trajectory.discontinuities)):
         arrays |= {f"{name}_{part}": np.array([getattr(state, part) for state in states]) for part in "tqv"}
-    if trajectory.parameters is not None:
-        arrays["parameters"] = trajectory.parameters
+    arrays |= {name: x for name in OPTIONAL if (x := getattr(trajectory, name)) is not None}
 
     def write(name: str) -> None:
         with open(name, "wb") as file:
@@ -126,7 +126,7 @@ def load_trajectory(path: str | Path, mechanism: Moving) -> Trajectory:
     try:
         _check_sizes(path)
         with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in (*ARRAYS, "parameters") if name in file.files}
+            arrays = {name: file[name] for name in (*ARRAYS, *OPTIONAL) if name in file.files}
             about = json.loads(str(file["about"])) if "about" in file.files else {}
             happened, reset = (
                 [file[f"{name}_{part}"] for part in "tqv" if f"{name}_{part}" in file.files]
@@ -230,6 +230,8 @@ def _disagreement(
     for name, shape in (("q", (len(t), nq)), ("v", (len(t), nv)), ("tau", (len(t), inputs))):
         if arrays[name].shape != shape:
             return f"{name} has shape {arrays[name].shape}, expected {shape}"
+    if arrays.get("worked", np.empty((len(t), 2))).shape != (len(t), 2):
+        return f"worked has shape {arrays['worked'].shape}, expected {(len(t), 2)}"
     states = np.hstack([arrays["q"], arrays["v"]])
     known = np.isfinite(states).all(axis=1)
     end = len(t) if known.all() else int(np.argmin(known))

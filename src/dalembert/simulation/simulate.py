@@ -246,7 +246,7 @@ def simulate(
             SimulationWarning(message, argument="max_step", remedy="bound the steps by {argument}"), stacklevel=2
         )
     if touched is not None:
-        warn_doubtful(touched, stacklevel=3)
+        warn_doubtful(touched)
     if against:
         warnings.warn(against, SimulationWarning, stacklevel=2)
     if status == "interrupted":

@@ -134,7 +134,7 @@ def recurrence(
     # Functions have no name for what they compute; the program itself is the key then.
     key = system.digest("step", method, actuated) if policy is None and not summaries else None
     if key is not None and contact is not None:
-        key = system.digest("step", method, actuated, contact.key, system.dynamics.key("contact_step"))
+        key = system.digest("step", method, actuated, contact.key)
     dtype = system.dynamics.dtype or np.float64
     system.made[choice] = Recurrence(f"{method} of {m.name}", state, held, driven, program, key, dtype)
     return system.made[choice]
