@@ -207,3 +207,12 @@ def test_parameters_of_contacts_are_checked_like_their_numbers(name, value, mess
         da.rollout(dynamics, start, None, 3, 1e-3, parameters={name: [0.5, value]})
     with pytest.raises(ArgumentError, match=message):
         da.simulate(dynamics, start, t=0.01, parameters={name: value})
+
+
+def test_a_motion_from_a_file_knows_that_something_touched(tmp_path):
+    motion = da.simulate(ball(), [0, 0, 0.1, 0, 0, 0, 1], None, 0.05)
+    motion.to_npz(tmp_path / "rest.npz")
+    again = da.simulation.load_trajectory(tmp_path / "rest.npz", ball())
+    np.testing.assert_array_equal(again.a, motion.a)
+    with pytest.raises(UnsupportedError, match="reactions of joints are those of open contacts"):
+        again.reactions()

@@ -14,6 +14,7 @@ from dalembert.errors import ArgumentError
 from dalembert.kinematics.manifold import quaternion_places
 from dalembert.model import Mechanism
 from dalembert.model.parameters import substitute, symbolise
+from dalembert.simulation.contact_history import acts
 from dalembert.simulation.interpolation import constant_parts, with_discontinuities
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ def numeric(dynamics: Dynamics, parameters: np.ndarray | None) -> Mechanism:
 def resistance(dynamics: Dynamics, parameters: np.ndarray | None) -> Callable[[np.ndarray], np.ndarray] | None:
     """Power that joint damping and friction take away, W, as a function of v, (..., nv); None if they take none."""
     from dalembert.algorithms.joint_forces import joint_forces
-    from dalembert.simulation.contacting import acts
 
     solved = ("friction",) if acts(dynamics) else ()  # with the contacts, among whose losses it is
     terms = [name for name in dynamics.include if name not in ("armature", *solved)]

@@ -25,6 +25,13 @@ SHARED = 1e-6
 """Of a row in combinations of rows that do nothing: beyond it its force is not determined."""
 
 
+def acts(dynamics: Dynamics) -> bool:
+    """Whether something can touch that steps must solve: a contact, or a joint the end of its range."""
+    if getattr(dynamics, "law", "rigid") == "compliant":  # equations of motion have no law
+        return False
+    return bool(dynamics.contacts.points or dynamics.contacts.limit_rows)
+
+
 class ContactMeasures(NamedTuple):
     """The first numbers that a step keeps of contacts; slip and mode of every point follow, where records are kept.
 

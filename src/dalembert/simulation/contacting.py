@@ -12,7 +12,7 @@ from dalembert.dynamics.contacting import SOLVER, SWEEPS, solver_of, sweeps_of
 from dalembert.errors import ArgumentError, SimulationWarning, UnsupportedError
 from dalembert.model import WORLD, Ground
 from dalembert.model.singularity import idle_motions
-from dalembert.simulation.contact_history import STRIDE, UNCONVERGED, ContactHistory
+from dalembert.simulation.contact_history import STRIDE, UNCONVERGED, ContactHistory, acts
 from dalembert.simulation.event_driven import METHOD as EVENT_DRIVEN
 from dalembert.simulation.steppers.rigid_contact import RigidContact
 
@@ -24,13 +24,6 @@ DEEP = 1e-3
 
 LIFTS = 20
 """How often a lift is corrected: normals of curved grounds change with the position."""
-
-
-def acts(dynamics: Dynamics) -> bool:
-    """Whether something can touch that steps must solve: a contact, or a joint the end of its range."""
-    if getattr(dynamics, "law", "rigid") == "compliant":  # equations of motion have no law
-        return False
-    return bool(dynamics.contacts.points or dynamics.contacts.limit_rows)
 
 
 def contact_law(

@@ -19,7 +19,7 @@ from dalembert.model.names import velocity_names
 from dalembert.native.kernel import Kernel
 from dalembert.services import ask
 from dalembert.simulation.balance import dissipated, lost, numeric, reactions, work
-from dalembert.simulation.contact_history import ContactHistory
+from dalembert.simulation.contact_history import ContactHistory, acts
 from dalembert.simulation.equations import part_kernel
 from dalembert.simulation.events import Occurrence
 from dalembert.simulation.interpolation import control_at
@@ -190,7 +190,7 @@ class Trajectory:
     @cached_property
     def a(self) -> np.ndarray:
         """Accelerations at the samples, (T, nv); with contacts the mean ones since the sample before."""
-        if self.contacts is not None:
+        if acts(self.dynamics):
             rise = np.diff(self.v, axis=0) / np.diff(self.t)[:, None]
             return np.concatenate([rise[:1], rise]) if len(rise) else np.zeros_like(self.v)
         return self._kernel_of_state(part_kernel(self.system, "acceleration"))
@@ -279,10 +279,10 @@ class Trajectory:
         and rows that follow in changing ways share by least squares, each in units of its own.
         :meth:`~dalembert.dynamics.Dynamics.reactions` shares otherwise and reports what is unique.
         """
-        if self.contacts is not None:
+        if acts(self.dynamics):
             raise UnsupportedError(
                 "reactions of joints are those of open contacts, and this motion has contacts; their forces are in "
-                "contacts.forces and contacts.world_forces"
+                "contacts.forces and contacts.world_forces of what simulate gave"
             )
         return reactions(self)
 

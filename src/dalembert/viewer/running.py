@@ -15,7 +15,7 @@ from dalembert.errors import ArgumentError, DalembertError
 from dalembert.kinematics.frames import jacobian, link_poses
 from dalembert.model import Mechanism
 from dalembert.model.checks import real_array
-from dalembert.simulation.contacting import acts
+from dalembert.simulation.contact_history import acts
 from dalembert.simulation.simulate import simulate
 from dalembert.simulation.state import RANGES, as_position, as_velocity
 
