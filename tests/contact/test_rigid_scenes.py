@@ -124,6 +124,8 @@ def test_what_knows_nothing_of_contacts_says_so():
         da.rollout(ball(), None, None, 10, method="rk4")
     with pytest.raises(UnsupportedError, match="rollouts take steps of fixed length, and method = 'event-driven'"):
         da.rollout(ball(), None, None, 10, method="event-driven")
+    with pytest.raises(ArgumentError, match="method = 'event-driven' goes from contact to contact, and 'cart' has no"):
+        da.simulate(slide(), t=0.1, method="event-driven")
     with pytest.raises(ArgumentError, match="there is no law of contact 'soft'"):
         da.simulate(ball(), [0, 0, 1, 0, 0, 0, 1], law="soft")
     with pytest.raises(ArgumentError, match="sweeps"):

@@ -48,6 +48,11 @@ def contact_law(
     if law == "compliant" and not dynamics.contacts.points:
         warnings.warn(f"law = {law!r}: nothing in {name!r} can touch", SimulationWarning, stacklevel=4)
     if law in (None, "compliant") and not acts(dynamics):
+        if method == EVENT_DRIVEN:
+            raise ArgumentError(
+                f"method = {method!r} goes from contact to contact, and {name!r} has no rigid ones that act",
+                argument="method",
+            )
         if sweeps is not None:
             raise ArgumentError(
                 f"sweeps = {sweeps!r} are those of rigid contacts, and {name!r} has none that act", argument="sweeps"
