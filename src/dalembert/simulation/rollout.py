@@ -24,7 +24,7 @@ from dalembert.simulation.failure import interrupted
 from dalembert.simulation.inputs import RolloutInputs, input_axis
 from dalembert.simulation.singularity import singular_times
 from dalembert.simulation.stabiliser import Moving, Stabiliser, stabilised
-from dalembert.simulation.state import as_flag, as_positive, tell_of_ranges
+from dalembert.simulation.state import LOOKED_AT, as_flag, as_positive, tell_of_ranges
 from dalembert.simulation.stepping import recurrence
 from dalembert.simulation.trajectory import Trajectory
 
@@ -256,7 +256,8 @@ def rollout(
         if values is not None:
             held["parameters"] = values
         q, v = space.position(model, q0), space.velocity(model, v0)
-        tell_of_ranges(model, space.host(q), heeded=dynamics.heeded)
+        some = q.reshape(-1, model.nq)[:LOOKED_AT]  # copies of all from a device would take longer than motions
+        tell_of_ranges(model, space.host(some), heeded=dynamics.heeded)
         if not dynamics.is_tree:
             system = system.with_parameters(space.host(values))
             system.check_start(0.0, space.host(q), space.host(v), space.host(values))

@@ -64,6 +64,9 @@ def as_position(mechanism: Mechanism, given: Any, batch: bool = False, name: str
     return normalise_in_place(mechanism.tree, q)
 
 
+LOOKED_AT = 1024
+"""So many of the starts of a rollout are looked at for joints outside their ranges."""
+
 RANGES = "ranges"
 """Among what a Dynamics need not warn of: its motions go on where others have ended."""
 
