@@ -33,6 +33,8 @@ class DifferentiableDynamics(ABC):
             )
         self.dynamics = dynamics
         self._inverse = self._function("inverse_dynamics")
+        if not (dynamics.acting["contacts"] or dynamics.acting["limits"]):  # of which forward dynamics warn
+            self._forward  # noqa: B018 - made now, for functions that PyTorch compiles cannot make it
 
     @cached_property
     def _forward(self) -> Callable[..., Any]:
