@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.kinematics.manifold import displaced, normalised
 from dalembert.simulation.balance import resistance
 from dalembert.simulation.contact_history import UNCONVERGED, ContactHistory, ContactMeasures
-from dalembert.simulation.contacting import METHOD, without_distance
+from dalembert.simulation.contacting import METHOD, warn_doubtful, without_distance
 from dalembert.simulation.equations import KernelEquations
 from dalembert.simulation.inputs import Fault, Inputs
 from dalembert.simulation.integrators import NOT_FINITE, IntegrationStep
@@ -77,7 +77,11 @@ class ContactSteps:
         """The state on the constraints; quaternions have unit length as it is."""
         return self.system.projected(t, x) if self.system.projects else x
 
-    def kept(self) -> tuple[np.ndarray, np.ndarray, float]:
+    def settled(self, t: float, x: np.ndarray) -> np.ndarray:
+        """The state with which the motion begins: as it is."""
+        return x
+
+    def kept(self, t: float, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         """Impulses, measures, and the step in which they acted."""
         return self.impulses, np.array([*self.measures, *self._of_points]), self._h
 
@@ -129,7 +133,12 @@ class ContactSteps:
             self.polished += 1
         return found
 
-    def complete(self, made: Trajectory, recorder: Recorder) -> ContactHistory:
+    def warn(self, made: Trajectory) -> None:
+        """Warn of contact forces that violate the law, and of steps that are too long."""
+        assert made.contacts is not None
+        warn_doubtful(made.contacts)
+
+    def complete(self, made: Trajectory, recorder: Recorder) -> None:
         """Add to a trajectory what contacts did.
 
         Args:
@@ -145,4 +154,3 @@ class ContactSteps:
             **made.info, "method": METHOD, "law": self.law.law, "sweeps": self.law.sweeps, "most_sweeps": self.most,
             "polished": self.polished, "solver": self.law.solver,
         }  # fmt: skip
-        return history

@@ -61,6 +61,7 @@ def drive(
             recorder.renew(t)
             periods += 1
         if not recorder.count:
+            x = engine.settled(t, x)
             recorder.start(t, x)
         bound = end if hold is None else times[0] + periods * hold
         if bound >= end - AT_ONCE * max(1.0, abs(end)):
@@ -76,6 +77,17 @@ def drive(
         fired, changed = (), False
         while not engine.finished:
             made = engine.step()
+            if made.t1 == made.t0:  # velocities jump, or modes of contact change
+                x = made.x
+                recorder.jump(t, x)
+                fired = watch.jumped(t, *recorder.split(x))
+                if stopped := _noted(recorder, fired, t, x):
+                    return stopped
+                if any(event.reset is not None for event in fired):
+                    x = _reset(recorder, ranks, fired, t, x)
+                    break
+                fired = ()
+                continue
 
             @cache
             def rough(s: float, step: IntegrationStep = made) -> tuple[np.ndarray, np.ndarray]:
@@ -97,11 +109,8 @@ def drive(
                 stopped = _noted(recorder, fired, t, x)
                 if stopped:
                     return stopped
-                for event in fired:
-                    if event.reset is not None:
-                        x, changed = _after(recorder, event, t, x), True
-                        recorder.reset(t, x)
-                        ranks.start(t, x)
+                if any(event.reset is not None for event in fired):
+                    x, changed = _reset(recorder, ranks, fired, t, x), True
                 crowd, latest = crowd + 1 if t - latest < soon else 0, t
                 if crowd > CROWD * len(watch.events):
                     q, v = recorder.split(x)
@@ -194,6 +203,16 @@ def march(
             q, v = recorder.split(recorder.x[-1])
             raise Fault(NOT_FINITE, recorder.reached, q, v, guess=f"{NO_MASS}, or the step is too long")
         line.update((begin + count) / steps, f"t = {recorder.reached:.3g} s")
+
+
+def _reset(recorder: Recorder, ranks: RankWatch, fired: Sequence[Event], t: float, x: np.ndarray) -> np.ndarray:
+    """The state after the resets of events that happened."""
+    for event in fired:
+        if event.reset is not None:
+            x = _after(recorder, event, t, x)
+            recorder.reset(t, x)
+            ranks.start(t, x)
+    return x
 
 
 def _after(recorder: Recorder, event: Event, t: float, x: np.ndarray) -> np.ndarray:

@@ -19,7 +19,6 @@ law does.
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -30,15 +29,13 @@ import numpy as np
 from dalembert.contact.cones import HELD_SMALL, PROXIMAL, ConeProblem
 from dalembert.errors import SimulationWarning
 from dalembert.kinematics.manifold import displaced, normalise_in_place
-from dalembert.simulation.account import WorkAccount
 from dalembert.simulation.contact_history import ContactHistory, ContactMeasures
 from dalembert.simulation.events import Occurrence
-from dalembert.simulation.failure import SimulationError, interrupted
 from dalembert.simulation.inputs import Fault, Inputs
-from dalembert.simulation.interpolation import Pieces
+from dalembert.simulation.integrators import IntegrationStep
+from dalembert.simulation.recorder import Recorder
 from dalembert.simulation.stabiliser import Stabiliser
 from dalembert.simulation.trajectory import Sample, Trajectory
-from dalembert.text.progress import Progress
 
 METHOD = "event-driven"
 """Its name among the methods of simulate."""
@@ -647,90 +644,117 @@ class EventMotion:
         return bad
 
 
-def follow(
-    system: Stabiliser,
-    inputs: Inputs,
-    values: np.ndarray | None,
-    times: np.ndarray,
-    chosen: bool,
-    x: np.ndarray,
-    tolerances: tuple[float, float],
-    max_step: float,
-    progress: bool | None,
-) -> Trajectory:
-    """One motion from event to event.
+class EventSteps:
+    """Advances one motion from event to event, for the driver that all motions have.
 
     Args:
         inputs: control and wrenches.
         values: of the parameters, or None.
-        times: the first and last time, or all that the user wants.
-        chosen: whether the user chose them; else every step is kept, and both sides of every impact.
-        x: state at the start.
         tolerances: relative and absolute, of the integrator.
         max_step: longest step, s.
     """
-    dynamics, model = system.dynamics, system.mechanism
-    run = EventMotion(ContactEvents(system, inputs, values), tolerances, max_step)
-    began, status, failed = time.perf_counter(), "finished", None
-    kept: list[tuple[Any, ...]] = []
-    pieces: list[tuple[float, float, Callable]] = []
-    t, end = float(times[0]), float(times[-1])
-    wanted = list(times[1:]) if chosen else []
-    account = WorkAccount(system, inputs, values)
 
-    def keep(t: float, y: np.ndarray) -> None:
-        q, v = run.split(y)
-        now = run.events.at(t, q, v)
-        _, forces = run.events.forces(now, run.modes)
-        kept.append((t, q, v, inputs.control(t, q, v), inputs.wrenches(t, q, v), forces, _measures(run, now, y),
-                     account.at(t)))  # fmt: skip
+    step_length = None
 
-    try:
-        with Progress(f"simulating {model.name}", progress) as line:
-            start = run.settle(t, np.concatenate([x, [0.0]]))
-            keep(t, start)
-            for begin, until, dense, y, anew in run.legs(t, start, end):
-                if until > begin:
-                    pieces.append((begin, until, lambda s, f=dense: f(s)[:-1]))
-                    account.through(begin, until, pieces[-1][2])
-                while wanted and wanted[0] <= until and not anew:
-                    keep(wanted[0], dense(wanted[0]))
-                    wanted.pop(0)
-                if not chosen:
-                    keep(until, y)
-                line.update((until - t) / (end - t), f"t = {until:.3g} s")
-    except Fault as fault:
-        failed, status = fault, "failed"
-    except KeyboardInterrupt:
-        status = "interrupted"
-    if not kept:  # it failed before it began
-        keep(t, np.concatenate([x, [0.0]]))
-    ts, qs, vs, taus, wrenches, pushes, report, worked = (np.array([row[k] for row in kept]) for k in range(8))
-    info = {
-        "method": METHOD, "law": "rigid", "evaluations": run.events.evaluations, "singular": (),
-        "seconds": time.perf_counter() - began, "impacts": tuple(run.impacts), "paradoxes": tuple(run.paradoxes),
-    }  # fmt: skip
-    contacts = ContactHistory(dynamics, ts, qs, pushes, report, 1.0, (pushes[-1], report[-1]), values)
-    made = Trajectory(
-        system, ts, qs, vs, taus.reshape(len(ts), model.nv), wrenches.reshape(len(ts), len(dynamics.wrenches), 6),
-        parameters=values, events=tuple(run.noted), status=status, info=info, discontinuities=tuple(run.jumps),
-        contacts=contacts, worked=worked,
-    )  # fmt: skip
-    made.interpolant = Pieces(pieces, kept[0][1].tolist() + kept[0][2].tolist()) if pieces else None
-    if failed is not None:
-        raise SimulationError(failed.message + failed.guess, failed.time, failed.q, failed.v, made) from failed
-    if run.paradoxes:
-        when, name = run.paradoxes[0]
-        warnings.warn(
-            f"Painleve's paradox at {name!r}, first at t = {when:.6g} s, {len(run.paradoxes)} times: no forces satisfy "
-            "rigid contact and Coulomb friction there, or more than one set does; an impulse brought the slip to rest. "
-            "A compliant contact (law='compliant') decides what happens; Trajectory.info['paradoxes'] has them all",
-            SimulationWarning,
-            stacklevel=3,
+    def __init__(
+        self, system: Stabiliser, inputs: Inputs, values: np.ndarray | None, tolerances: tuple[float, float],
+        max_step: float,
+    ):  # fmt: skip
+        self.run, self.values = EventMotion(ContactEvents(system, inputs, values), tolerances, max_step), values
+        self.equations = self  # slopes between events are asked of it, too
+        self._y = np.zeros(system.mechanism.nq + system.mechanism.nv + 1)
+        self._step: tuple[float, float, Callable] | None = None
+        self._settled = False
+
+    @property
+    def evaluations(self) -> int:
+        """How often the mechanism was looked at."""
+        return self.run.events.evaluations
+
+    def flow(self, t: float, x: np.ndarray) -> np.ndarray:
+        """The slope of the state in the modes of now."""
+        return self.run.slope(t, np.append(x, 0.0))[:-1]
+
+    def settled(self, t: float, x: np.ndarray) -> np.ndarray:
+        """The state after the impacts of this moment; the modes of the next leg are those that it needs."""
+        self._y = self.run.settle(t, np.append(x, self._rubbed(t)))
+        self._step, self._settled = None, True
+        return self._y[:-1]
+
+    def start(self, t: float, x: np.ndarray, bound: float) -> None:
+        """Begin, or begin anew, at a state; stop at the bound."""
+        if not (self._settled and np.array_equal(x, self._y[:-1])):
+            self.settled(t, x)
+        self._legs, self._at, self._bound = self.run.legs(t, self._y, bound), t, bound
+
+    def step(self) -> IntegrationStep:
+        """Go on by one step; one without length is a jump of velocities or a change of modes."""
+        begin, self._at, dense, self._y, anew = next(self._legs)
+        self._settled = False
+        if anew:
+            x = self._y[:-1]
+            return IntegrationStep(self._at, self._at, x, lambda _: x, None)
+        self._step = begin, self._at, dense
+
+        def state(s: Any) -> Any:
+            return dense(s)[:-1]
+
+        return IntegrationStep(begin, self._at, self._y[:-1], state, state)
+
+    def forget(self) -> None:
+        """Expect nothing of the next leg: every leg begins anew."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether the bound is reached."""
+        return self._at >= self._bound
+
+    def correct(self, x: np.ndarray) -> None:
+        """Nothing: states are brought back at events."""
+
+    def projected(self, t: float, x: np.ndarray) -> np.ndarray:
+        """The state with quaternions of unit length."""
+        return np.concatenate(self.run.split(np.append(x, 0.0)))
+
+    def _rubbed(self, t: float) -> float:
+        """What friction took away until a time of the last step, J."""
+        if self._step is not None and self._step[0] <= t <= self._step[1]:
+            return float(self._step[2](t)[-1])
+        return float(self._y[-1])
+
+    def kept(self, t: float, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        """Forces, and measures; forces act as impulses of steps of a second."""
+        y = np.append(x, self._rubbed(t))
+        now = self.run.instant(t, y)
+        _, forces = self.run.events.forces(now, self.run.modes)
+        return forces, _measures(self.run, now, y), 1.0
+
+    def complete(self, made: Trajectory, recorder: Recorder) -> None:
+        """Add to a trajectory what contacts did."""
+        run, dynamics = self.run, self.run.system.dynamics
+        pushes, report, _ = (np.array(column) for column in zip(*recorder.extras[: len(made.t)]))
+        made.contacts = ContactHistory(
+            dynamics, made.t, made.q, pushes, report, 1.0, (pushes[-1], report[-1]), self.values
         )
-    if status == "interrupted":
-        raise interrupted(f"simulation interrupted at t = {ts[-1]:.6g} s", made)
-    return made
+        made.events = tuple(sorted((*made.events, *run.noted), key=lambda one: one.t))
+        made.discontinuities = tuple(sorted((*made.discontinuities, *run.jumps), key=lambda one: one.t))
+        made.info = {
+            **made.info, "method": METHOD, "law": "rigid", "impacts": tuple(run.impacts),
+            "paradoxes": tuple(run.paradoxes),
+        }  # fmt: skip
+
+    def warn(self, made: Trajectory) -> None:
+        """Warn of paradoxes."""
+        if self.run.paradoxes:
+            when, name = self.run.paradoxes[0]
+            warnings.warn(
+                f"Painleve's paradox at {name!r}, first at t = {when:.6g} s, {len(self.run.paradoxes)} times: no "
+                "forces satisfy rigid contact and Coulomb friction there, or more than one set does; an impulse "
+                "brought the slip to rest. A compliant contact (law='compliant') decides what happens; "
+                "Trajectory.info['paradoxes'] has them all",
+                SimulationWarning,
+                stacklevel=3,
+            )
 
 
 def _measures(run: EventMotion, now: Instant, y: np.ndarray) -> np.ndarray:
@@ -750,4 +774,4 @@ def _measures(run: EventMotion, now: Instant, y: np.ndarray) -> np.ndarray:
     return np.concatenate([known, slip.ravel(), mode])
 
 
-__all__ = ["METHOD", "ContactEvents", "follow"]
+__all__ = ["METHOD", "ContactEvents", "EventSteps"]

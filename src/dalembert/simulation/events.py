@@ -363,6 +363,17 @@ class Watch:
                 self._side[k], self._known[k] = side, b
         return None
 
+    def jumped(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[Event, ...]:
+        """Events that velocities carry to the other side in a jump."""
+        happened = []
+        for k, event in enumerate(self.events):
+            side = np.sign(event.value(t, q, v))
+            if side and self._side[k] and side != self._side[k]:
+                if event.direction in (0, side):
+                    happened.append(event)
+                self._side[k], self._known[k] = side, t
+        return tuple(happened)
+
     def last(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[Event, ...]:
         """Events that become zero exactly at the end, where they cannot be seen to pass it."""
         return tuple(

@@ -133,6 +133,9 @@ class Integrator(Protocol):
     def step_length(self) -> float | None:
         """The fixed step, s; None if tolerances choose the steps."""
 
+    def settled(self, t: float, x: np.ndarray) -> np.ndarray:
+        """The state with which the motion begins, after what happens at once."""
+
     def start(self, t: float, x: np.ndarray, bound: float) -> None:
         """Begin, or begin anew, at a state; stop at the bound."""
 
@@ -246,6 +249,10 @@ class Adaptive:
             raise Fault("the constraints are about to lose rank, which only drift = 'projection' can pass", t, q, v)
         self.equations.near_singular = near
 
+    def settled(self, t: float, x: np.ndarray) -> np.ndarray:
+        """The state with which the motion begins: as it is."""
+        return x
+
     def projected(self, t: float, x: np.ndarray) -> np.ndarray:
         """The state on the constraints, quaternions of unit length."""
         return self.equations.system.projected(t, x)
@@ -347,6 +354,10 @@ class Fixed:
         self._done += 1
         self._x = x1
         return IntegrationStep(t0, t1, x1, state, None, guess)
+
+    def settled(self, t: float, x: np.ndarray) -> np.ndarray:
+        """The state with which the motion begins: as it is."""
+        return x
 
     def projected(self, t: float, x: np.ndarray) -> np.ndarray:
         """The state on the constraints, quaternions of unit length."""

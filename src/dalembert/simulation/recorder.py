@@ -41,7 +41,7 @@ class Recorder:
         times: np.ndarray,
         chosen: bool,
         dense: bool,
-        extra: Callable[[], Any] | None = None,
+        extra: Callable[[float, np.ndarray], Any] | None = None,
     ):
         self.system, self.inputs, self.parameters = system, inputs, parameters
         self.times, self.chosen, self.dense = times, chosen, dense
@@ -125,6 +125,11 @@ class Recorder:
             self._keep(t, x)
         return ends
 
+    def jump(self, t: float, x: np.ndarray) -> None:
+        """Keep the state after an impact, or a change of modes, beside that before it."""
+        if not self.chosen:
+            self._keep(t, x)
+
     def reset(self, t: float, x: np.ndarray) -> None:
         """Keep the state after a reset."""
         if self.pieces:  # a motion may end here
@@ -149,7 +154,7 @@ class Recorder:
         self.wrenches.append(wrenches)
         self.work.append(self.account.at(t))
         if self.extra is not None:
-            self.extras.append(self.extra())
+            self.extras.append(self.extra(t, x))
 
     def _replace(self, t: float, x: np.ndarray) -> None:
         for kept in (self.t, self.x, self.tau, self.wrenches, self.work):

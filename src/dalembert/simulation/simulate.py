@@ -16,13 +16,13 @@ from dalembert.kinematics.manifold import quaternion_places
 from dalembert.model.checks import real_array
 from dalembert.simulation.breaks import Breaks
 from dalembert.simulation.contact_steps import ContactSteps
-from dalembert.simulation.contacting import checked_start, contact_law, warn_doubtful
+from dalembert.simulation.contacting import checked_start, contact_law
 from dalembert.simulation.driver import drive, march, rhythm
 from dalembert.simulation.equations import KernelEquations
 from dalembert.simulation.event_driven import ATOL as EVENT_ATOL
 from dalembert.simulation.event_driven import METHOD as EVENT_DRIVEN
 from dalembert.simulation.event_driven import RTOL as EVENT_RTOL
-from dalembert.simulation.event_driven import follow
+from dalembert.simulation.event_driven import EventSteps
 from dalembert.simulation.events import Watch, as_events
 from dalembert.simulation.failure import SimulationError, interrupted
 from dalembert.simulation.inputs import Fault, Inputs
@@ -167,22 +167,10 @@ def simulate(
     if not np.isfinite(given).all():
         raise ArgumentError(f"breakpoints are {given}; give finite times")
     if contact is not None:
-        if method == EVENT_DRIVEN:
-            for name, value in (("hold", hold), ("step", step), ("breakpoints", len(given) or None)):
-                if value is not None:
-                    raise UnsupportedError(
-                        f"{name}: motions from event to event have no fixed step, zero-order hold nor breakpoints; "
-                        "leave it out, or the method"
-                    )
-            x[: model.nq] = checked_start(dynamics, x[: model.nq], values, as_flag("lift", lift))
-            tolerances = (
-                EVENT_RTOL if rtol is None else as_positive("rtol", rtol, ""),
-                EVENT_ATOL if atol is None else as_positive("atol", atol, ""),
-            )
-            longest = math.inf if max_step is None else as_positive("max_step", max_step, "s")
-            return follow(system, inputs, values, times, chosen, x, tolerances, longest, progress)
+        if method == EVENT_DRIVEN and step is not None:
+            raise UnsupportedError("step: motions from event to event have no fixed step; leave it out, or the method")
         unused = [name for name, value in (("rtol", rtol), ("atol", atol), ("max_step", max_step)) if value is not None]
-        if unused:
+        if unused and method != EVENT_DRIVEN:
             warnings.warn(
                 f"{' and '.join(unused)}: steps with contacts are of fixed length; give step=",
                 SimulationWarning,
@@ -191,7 +179,14 @@ def simulate(
         x[: model.nq] = checked_start(dynamics, x[: model.nq], values, as_flag("lift", lift))
     equations = KernelEquations(system, inputs.control, inputs.wrenches if dynamics.wrenches else None, values)
     engine: Any
-    if contact is not None:
+    if contact is not None and method == EVENT_DRIVEN:
+        tolerances = (
+            EVENT_RTOL if rtol is None else as_positive("rtol", rtol, ""),
+            EVENT_ATOL if atol is None else as_positive("atol", atol, ""),
+        )
+        longest = math.inf if max_step is None else as_positive("max_step", max_step, "s")
+        engine = EventSteps(system, inputs, values, tolerances, longest)
+    elif contact is not None:
         length = as_positive("step", DEFAULT_STEP if step is None else step, "s")
         engine = ContactSteps(equations, contact, inputs, values, length, sweeps is None and solver is None)
     else:
@@ -220,6 +215,8 @@ def simulate(
         status = "failed"
     except KeyboardInterrupt:
         status = "interrupted"
+    if not recorder.count:  # it failed before it began
+        recorder.start(float(times[0]), x)
     ranks.finish()
     infeasible = ""
     if failed is not None:
@@ -228,8 +225,9 @@ def simulate(
     if not infeasible:
         ranks.warn(float(times[0]), length is None and system.projects)
     seconds = time.perf_counter() - began
-    made = recorder.trajectory(status, method, equations.evaluations, seconds, tuple(ranks.times))
-    touched = None if contact is None else engine.complete(made, recorder)
+    made = recorder.trajectory(status, method, engine.equations.evaluations, seconds, tuple(ranks.times))
+    if contact is not None:
+        engine.complete(made, recorder)
     if hold is not None:
         made.info = {**made.info, "hold": hold, "held_from": float(times[0])}
     against = contradiction(system.dynamics, made.q, made.v, made.t) if system.has_loops else ""
@@ -245,8 +243,8 @@ def simulate(
         warnings.warn(
             SimulationWarning(message, argument="max_step", remedy="bound the steps by {argument}"), stacklevel=2
         )
-    if touched is not None:
-        warn_doubtful(touched)
+    if contact is not None:
+        engine.warn(made)
     if against:
         warnings.warn(against, SimulationWarning, stacklevel=2)
     if status == "interrupted":
