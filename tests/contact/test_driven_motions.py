@@ -66,3 +66,29 @@ def test_losses_and_work_balance_the_energy_but_for_what_is_of_first_order_in_th
         )
         lost = found.contacts.friction_loss + found.contacts.impact_loss - found.contacts.push_work
         assert np.ptp(found.energy + lost - found.work) < 9.81**2 * step / 2
+
+
+def test_from_event_to_event_controllers_hold_and_events_are_found(ball):
+    """A force below the bound of friction, held over quarters of a second, rolls the ball: v = sum(F dt) / (m 7/5)."""
+    resting, fall = dropped(0.1), np.sqrt(2 * 0.3 / 9.81)
+    pushed = da.simulate(
+        ball, resting, t=1.0, method="event-driven", control=lambda t, q, v: [6 * t, 0, 0, 0, 0, 0], hold=0.25
+    )
+    assert abs(pushed.v[-1, 0] - 0.25 * 6 * (0.25 + 0.5 + 0.75) / 1.4) < 1e-9
+    events = (
+        da.Event(lambda t, q, v: v[2], name="top", direction=-1),
+        da.Event(lambda t, q, v: v[2], name="up", direction=1),
+        da.Event(lambda t, q, v: q[2] - 0.2, name="passes", stop=4),
+    )
+    found = da.simulate(ball, dropped(0.4), t=1.0, method="event-driven", events=events)
+    times = {name: [x.t for x in found.events if x.name == name] for name in ("top", "up", "passes", "impact of ball")}
+    assert found.status == "finished" and len(times["passes"]) == 1  # it rebounds to 0.175 m
+    np.testing.assert_allclose(times["passes"], np.sqrt(2 * 0.2 / 9.81), rtol=1e-9)
+    np.testing.assert_allclose([times["up"][0], times["top"][0]], [fall, 1.5 * fall], rtol=1e-9)
+    np.testing.assert_allclose(times["up"][:2], times["impact of ball"][:2], rtol=1e-12)
+
+
+def test_a_motion_that_fails_at_once_says_so_on_every_route(ball):
+    for method in (None, "event-driven"):
+        with pytest.raises(da.SimulationError, match="returned shape"):
+            da.simulate(ball, dropped(0.4), t=0.1, method=method, control=lambda t, q, v: [0.0])

@@ -288,7 +288,7 @@ def test_what_it_cannot_do_is_said():
         run(ball(), DROP, sweeps=4)
     with pytest.raises(ArgumentError, match="leave out law = 'convex'"):
         run(ball(), DROP, law="convex")
-    with pytest.raises(UnsupportedError, match="hold: motions from event to event"):
-        run(ball(), DROP, control=np.zeros(6), hold=0.01)
+    with pytest.raises(UnsupportedError, match="step: motions from event to event"):
+        run(ball(), DROP, step=1e-3)
     with pytest.raises(ArgumentError, match="30 mm deep"):
         run(ball(), [0, 0, 0.07, 0, 0, 0, 1])

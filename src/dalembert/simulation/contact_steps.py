@@ -136,7 +136,7 @@ class ContactSteps:
     def warn(self, made: Trajectory) -> None:
         """Warn of contact forces that violate the law, and of steps that are too long."""
         assert made.contacts is not None
-        warn_doubtful(made.contacts)
+        warn_doubtful(made.contacts, stacklevel=4)
 
     def complete(self, made: Trajectory, recorder: Recorder) -> None:
         """Add to a trajectory what contacts did.

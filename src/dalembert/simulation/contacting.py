@@ -170,8 +170,12 @@ def _length(x: float) -> str:
     return f"{x * 1e3:.3g} mm" if x < 1 else f"{x:.3g} m"
 
 
-def warn_doubtful(history: ContactHistory) -> None:
-    """Warn of motions whose contact forces violate the law noticeably, and of steps too long for the speeds."""
+def warn_doubtful(history: ContactHistory, stacklevel: int = 3) -> None:
+    """Warn of motions whose contact forces violate the law noticeably, and of steps too long for the speeds.
+
+    Args:
+        stacklevel: of the warnings; 3 is the caller of who calls this.
+    """
     longest, speed = (np.asarray(history.final[1][..., k]) for k in STRIDE)
     if longest.size and np.nanmax(longest, initial=0.0) > 1:
         k = np.unravel_index(int(np.nanargmax(longest)), longest.shape)
@@ -182,7 +186,7 @@ def warn_doubtful(history: ContactHistory) -> None:
             f"{longest[k]:.3g} times the thickness of bodies, or the size of bumps, that it could miss; "
             f"step={h / longest[k]:.2g} would see it",
             SimulationWarning,
-            stacklevel=3,
+            stacklevel=stacklevel,
         )
     worst = np.asarray(history.worst)
     bad = worst > UNCONVERGED
@@ -192,5 +196,5 @@ def warn_doubtful(history: ContactHistory) -> None:
             f"{count} steps whose contact forces violate the law by up to {np.nanmax(worst):.2g} m/s after the last "
             "sweep; give more sweeps=, a shorter step, or look at contacts.residual and contacts.converged",
             SimulationWarning,
-            stacklevel=3,
+            stacklevel=stacklevel,
         )

@@ -6,6 +6,7 @@ import math
 import time
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -215,8 +216,9 @@ def simulate(
         status = "failed"
     except KeyboardInterrupt:
         status = "interrupted"
-    if not recorder.count:  # it failed before it began
-        recorder.start(float(times[0]), x)
+    if contact is not None and not recorder.count:  # it failed before it began
+        with suppress(Fault):
+            recorder.start(float(times[0]), x)
     ranks.finish()
     infeasible = ""
     if failed is not None:
@@ -226,7 +228,7 @@ def simulate(
         ranks.warn(float(times[0]), length is None and system.projects)
     seconds = time.perf_counter() - began
     made = recorder.trajectory(status, method, engine.equations.evaluations, seconds, tuple(ranks.times))
-    if contact is not None:
+    if contact is not None and len(made):
         engine.complete(made, recorder)
     if hold is not None:
         made.info = {**made.info, "hold": hold, "held_from": float(times[0])}
