@@ -26,6 +26,11 @@ LIFTS = 20
 """How often a lift is corrected: normals of curved grounds change with the position."""
 
 
+def event_driven(method: object) -> bool:
+    """Whether a user asks for a motion from event to event, whatever was given."""
+    return isinstance(method, str) and method == EVENT_DRIVEN
+
+
 def contact_law(
     dynamics: Dynamics, law: str | None, method: str | None, sweeps: int | None, records: bool = True,
     solver: str | None = None,
@@ -48,7 +53,7 @@ def contact_law(
     if law == "compliant" and not dynamics.contacts.points:
         warnings.warn(f"law = {law!r}: nothing in {name!r} can touch", SimulationWarning, stacklevel=4)
     if law in (None, "compliant") and not acts(dynamics):
-        if method == EVENT_DRIVEN:
+        if event_driven(method):
             raise ArgumentError(
                 f"method = {method!r} goes from contact to contact, and {name!r} has no rigid ones that act",
                 argument="method",
@@ -62,7 +67,7 @@ def contact_law(
                 f"solver = {solver!r} is that of rigid contacts, and {name!r} has none that act", argument="solver"
             )
         return None
-    if method == EVENT_DRIVEN:
+    if event_driven(method):
         unused = [f"{n} = {x!r}" for n, x in (("sweeps", sweeps), ("solver", solver)) if x is not None]
         if dynamics.law != "rigid" or unused:
             raise ArgumentError(
@@ -70,7 +75,7 @@ def contact_law(
                 f"{' and '.join(unused) or f'law = {dynamics.law!r}'}",
                 argument="method",
             )
-    elif method is not None and method != METHOD:
+    elif method is not None and not (isinstance(method, str) and method == METHOD):
         raise ArgumentError(
             f"{name!r} has contacts or stops of joints, and the method {method!r} knows nothing of them",
             argument="method",

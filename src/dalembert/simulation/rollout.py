@@ -19,7 +19,7 @@ from dalembert.model.checks import shown
 from dalembert.model.names import as_names
 from dalembert.simulation.batch import Space, space_of
 from dalembert.simulation.contact_history import ContactHistory
-from dalembert.simulation.contacting import EVENT_DRIVEN, METHOD, checked_start, contact_law, warn_doubtful
+from dalembert.simulation.contacting import METHOD, checked_start, contact_law, event_driven, warn_doubtful
 from dalembert.simulation.failure import interrupted
 from dalembert.simulation.inputs import RolloutInputs, input_axis
 from dalembert.simulation.singularity import singular_times
@@ -218,7 +218,7 @@ def rollout(
             law,
         )
         dynamics, model = system.dynamics, system.mechanism
-        if method == EVENT_DRIVEN:
+        if event_driven(method):
             raise UnsupportedError(
                 f"rollouts take steps of fixed length, and {{argument}} = {method!r} takes none",
                 argument="method",

@@ -17,11 +17,10 @@ from dalembert.kinematics.manifold import quaternion_places
 from dalembert.model.checks import real_array
 from dalembert.simulation.breaks import Breaks
 from dalembert.simulation.contact_steps import ContactSteps
-from dalembert.simulation.contacting import checked_start, contact_law
+from dalembert.simulation.contacting import checked_start, contact_law, event_driven
 from dalembert.simulation.driver import drive, march, rhythm
 from dalembert.simulation.equations import KernelEquations
 from dalembert.simulation.event_driven import ATOL as EVENT_ATOL
-from dalembert.simulation.event_driven import METHOD as EVENT_DRIVEN
 from dalembert.simulation.event_driven import RTOL as EVENT_RTOL
 from dalembert.simulation.event_driven import EventSteps
 from dalembert.simulation.events import Watch, as_events
@@ -168,10 +167,10 @@ def simulate(
     if not np.isfinite(given).all():
         raise ArgumentError(f"breakpoints are {given}; give finite times")
     if contact is not None:
-        if method == EVENT_DRIVEN and step is not None:
+        if event_driven(method) and step is not None:
             raise UnsupportedError("step: motions from event to event have no fixed step; leave it out, or the method")
         unused = [name for name, value in (("rtol", rtol), ("atol", atol), ("max_step", max_step)) if value is not None]
-        if unused and method != EVENT_DRIVEN:
+        if unused and not event_driven(method):
             warnings.warn(
                 f"{' and '.join(unused)}: steps with contacts are of fixed length; give step=",
                 SimulationWarning,
@@ -180,7 +179,7 @@ def simulate(
         x[: model.nq] = checked_start(dynamics, x[: model.nq], values, as_flag("lift", lift))
     equations = KernelEquations(system, inputs.control, inputs.wrenches if dynamics.wrenches else None, values)
     engine: Any
-    if contact is not None and method == EVENT_DRIVEN:
+    if contact is not None and event_driven(method):
         tolerances = (
             EVENT_RTOL if rtol is None else as_positive("rtol", rtol, ""),
             EVENT_ATOL if atol is None else as_positive("atol", atol, ""),

@@ -14,7 +14,6 @@ import threading
 import time
 import traceback
 from collections.abc import Iterable, Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -77,8 +76,10 @@ class LiveView:
         open: bool | None = None,
         **options: Any,
     ):
-        if find_spec("viser") is None:
-            raise MissingExtraError("viser", "live", "a live view")
+        try:
+            import viser  # noqa: F401 - asked for before anything is made
+        except ImportError as error:
+            raise MissingExtraError("viser", "live", "a live view") from error
         from dalembert.viewer.motion import as_trajectory
         from dalembert.viewer.page import beginning, numeric
 
