@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.dynamics import ALL_QUANTITIES, Settings
+from dalembert.dynamics import ALL_QUANTITIES, Settings, dynamics_of
 from dalembert.dynamics.facade import ACTING, SOLVING, TOUCHING, TREE, settings_of
 from dalembert.errors import ArgumentError
 from dalembert.model.joint import Limits
@@ -165,3 +165,16 @@ def test_another_mechanism_takes_over_the_settings_that_are_not_the_defaults_of_
         plain.settings.replace(divice="cuda")
     with pytest.raises(ArgumentError, match="takes a Mechanism"):
         plain.replace(mechanism="double_pendulum")
+
+
+class Forgetful(dict):
+    """Loses what it gets at once, as if another thread had made room in between."""
+
+    def __setitem__(self, key, value):
+        pass
+
+
+def test_dynamics_that_another_thread_makes_room_of_are_given_all_the_same():
+    robot = _robot()
+    robot.__dict__["_made_dynamics"] = Forgetful()
+    assert dynamics_of(robot, stabilisation=3.0).stabilisation == 3.0

@@ -500,12 +500,13 @@ def dynamics_of(mechanism: Mechanism, **settings: Any) -> Dynamics:
     """
     made: dict[Any, Dynamics] = mechanism.__dict__.setdefault("_made_dynamics", {})
     key = tuple((name, image(settings[name])) for name in sorted(settings))
-    if key not in made:
+    found = made.get(key)
+    if found is None:
         found = Dynamics(mechanism, **settings)
-        while len(made) >= MOST_KEPT:
-            made.pop(next(iter(made)), None)
+        for oldest in list(made)[: len(made) + 1 - MOST_KEPT]:  # other threads may do the same
+            made.pop(oldest, None)
         made[key] = found
-    return made[key]
+    return found
 
 
 def settings_of(name: str, spec: Quantity, rows: bool) -> frozenset[str]:
